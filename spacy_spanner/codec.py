@@ -1,0 +1,101 @@
+"""What a model answers to be trained and run: the protocol `SpanCodec`.
+
+A codec is a frozen dataclass of settings, without weights, labels or documents. It
+turns gold spans into targets, and drives its module in both directions: to a loss in
+training, to scored candidates in prediction. All that the four models share (windows,
+batches, devices, selection, writing) happens outside.
+"""
+
+from typing import Any, NamedTuple, Protocol, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .types import Bools, Floats, Ints, SpanTable
+
+
+class WindowBatch(NamedTuple):
+    """Windows of similar length, padded.
+
+    vectors (Tensor): token vectors, zero where padded. Shape: (batch, token, width)
+    lengths (Ints): tokens per window, on the host. Shape: (batch,)
+    """
+
+    vectors: Tensor
+    lengths: Ints
+
+    @property
+    def mask(self) -> Tensor:
+        """True for real tokens, on the device. Shape: (batch, token)"""
+        device = self.vectors.device
+        lengths = torch.as_tensor(self.lengths, device=device)
+        position = torch.arange(self.vectors.shape[1], device=device)
+        return position[None, :] < lengths[:, None]
+
+
+class Candidates(NamedTuple):
+    """Scored spans of a batch, on the device, each column `(span,)`; `end` exclusive."""
+
+    window: Tensor
+    start: Tensor
+    end: Tensor
+    label: Tensor
+    score: Tensor
+
+
+class SpanCodec(Protocol):
+    """The settings of a model, and its mathematics around the module."""
+
+    def learnable(self, spans: SpanTable) -> Bools:
+        """Tell which gold spans this model can express at all, for example by width.
+
+        spans (SpanTable): gold of one document.
+        RETURNS (Bools): one a span.
+        """
+        ...
+
+    def targets(
+        self,
+        gold: Sequence[SpanTable],
+        lengths: Ints,
+        *,
+        n_labels: int,
+        rng: np.random.Generator,
+    ) -> Any:
+        """Turn gold spans into what the loss compares with. Pure, in numpy.
+
+        gold (Sequence[SpanTable]): spans of each window, in its token positions.
+        lengths (Ints): tokens per window. Shape: (batch,)
+        n_labels (int): the number of labels.
+        rng (Generator): source of all sampling.
+        RETURNS (Any): targets of the batch, which only this codec reads.
+        """
+        ...
+
+    def loss(self, module: nn.Module, batch: WindowBatch, targets: Any) -> Tensor:
+        """Run the module and compare with the targets.
+
+        RETURNS (Tensor): the sum of the windows' losses, a scalar.
+        """
+        ...
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        """Run the module and reduce what it says to the spans worth a look.
+
+        thresholds (Tensor): the lowest score to report, by label. Shape: (label,)
+        RETURNS (Candidates): spans with scores in [0, 1], on the device.
+        """
+        ...
+
+    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+        """Change the scores of candidates in the light of the others of their window,
+        on the host: for a model's own suppression. What falls below its threshold is
+        dropped afterwards.
+
+        spans (SpanTable), window (Ints): candidates of a batch. Shapes: (span,)
+        RETURNS (Floats): scores; for most models, those of the spans. Shape: (span,)
+        """
+        ...

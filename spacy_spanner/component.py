@@ -1,0 +1,424 @@
+"""The spaCy component of all span models: `SpanRecognizer`."""
+
+import os
+from contextlib import contextmanager
+from dataclasses import fields
+from itertools import islice
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+)
+
+import numpy as np
+import torch
+from spacy.errors import Errors as SpacyErrors
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer, set_dropout_rate
+
+from .annotations import sentence_starts, write_entities, write_spans
+from .codec import SpanCodec
+from .errors import Errors
+from .gold import GoldReader, read_batch, survey
+from .layers.span_model import SpanInput
+from .layers.torch_head import HeadOutput, HeadTask
+from .score_weights import check_score_weights
+from .settings import SpanSettings
+from .spans import resolve_overlaps
+from .types import Floats, ScoredSpan, SpanTable
+from .windows import WindowPlan, plan_windows
+
+# Documents are encoded together up to this many tokens, so that the vectors of a large
+# batch of long documents never exist all at once.
+TOKENS_AT_ONCE = 50_000
+N_SAMPLE_DOCS = 10
+
+
+def _one_thread_after_fork() -> None:
+    """Keep `nlp.pipe(n_process=2)` from hanging.
+
+    Under fork, libgomp's worker threads do not survive in the child, and the first
+    parallel torch operation there would wait for them for ever.
+    """
+    torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_one_thread_after_fork)
+
+
+class SpanRecognizer(TrainablePipe):
+    """Recognise flat, nested and overlapping entities with one of the span models.
+
+    The component is composed of a Thinc model (encoder and torch head) and a codec,
+    which holds the mathematics of the model. All settings live in `cfg`, are saved with
+    the component, and may be changed between two predictions.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[SpanInput, HeadOutput],
+        name: str,
+        *,
+        codec_type: Type[Any],
+        scorer: Optional[Callable] = None,
+        **settings: Any,
+    ) -> None:
+        """Compose a component.
+
+        vocab (Vocab): the shared vocabulary.
+        model (Model): see `layers.span_model.build_span_model`.
+        name (str): name of the component in the pipeline.
+        codec_type (Type[SpanCodec]): the codec's class; its fields are settings.
+        scorer (Optional[Callable]): scoring function.
+        **settings: see `SpanSettings` and the codec.
+        RAISES (ValueError): SP002 for a setting out of its limits.
+        """
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.scorer = scorer
+        self._codec_type = codec_type
+        self.cfg: Dict[str, Any] = {"labels": [], **settings}
+        self.rng = np.random.default_rng(self.settings.seed)
+        self.gold_reader = GoldReader(name)
+        self.codec  # checks its settings
+
+    @property
+    def settings(self) -> SpanSettings:
+        """The settings that all span components share, as they stand in `cfg`."""
+        return SpanSettings(**self._from_cfg(SpanSettings))
+
+    @property
+    def codec(self) -> SpanCodec:
+        """The model's mathematics with the settings that stand in `cfg`."""
+        return self._codec_type(**self._from_cfg(self._codec_type))
+
+    def _from_cfg(self, settings_type: Type[Any]) -> Dict[str, Any]:
+        names = [field.name for field in fields(settings_type)]
+        return {name: self.cfg[name] for name in names if name in self.cfg}
+
+    # ------------------------------------------------------------------ labels
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """The labels that the component can predict; a label's id is its place."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> List[str]:
+        """What `initialize(labels=...)` needs to make the same labels again."""
+        return list(self.labels)
+
+    @property
+    def label_ids(self) -> Dict[str, int]:
+        """The id of each label."""
+        return {label: index for index, label in enumerate(self.labels)}
+
+    def add_label(self, label: str) -> int:
+        """Add a label before initialization.
+
+        label (str): the label.
+        RETURNS (int): 0 if it is there already, otherwise 1.
+        RAISES (ValueError): SP008 after initialization.
+        """
+        if not isinstance(label, str):
+            raise ValueError(SpacyErrors.E187)
+        if label in self.labels:
+            return 0
+        self._set_labels(sorted([*self.labels, label]))
+        self.vocab.strings.add(label)
+        return 1
+
+    def _set_labels(self, labels: Sequence[str]) -> None:
+        head = self.model.get_ref("output_layer")
+        if head.has_dim("nO") and head.get_dim("nO") != len(labels):
+            raise ValueError(
+                Errors.SP008.format(
+                    component=self.name,
+                    saved=head.get_dim("nO"),
+                    present=len(labels),
+                    labels=", ".join(labels),
+                )
+            )
+        self.cfg["labels"] = list(labels)
+        for label in labels:
+            self.vocab.strings.add(label)
+
+    def thresholds(self) -> Floats:
+        """RETURNS (Floats): the threshold of each label. Shape: (label,)"""
+        settings = self.settings
+        special = settings.label_thresholds
+        unknown = sorted(set(special) - set(self.labels))
+        if unknown:
+            raise ValueError(
+                Errors.SP006.format(
+                    component=self.name,
+                    unknown=", ".join(unknown),
+                    labels=", ".join(self.labels),
+                )
+            )
+        numbers = [special.get(label, settings.threshold) for label in self.labels]
+        return np.asarray(numbers, dtype=np.float32)
+
+    # ---------------------------------------------------------------- training
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Sequence[str]] = None,
+    ) -> None:
+        """Find the labels, check that there is something to learn, build the model.
+
+        get_examples (Callable): gives the examples; all are read once.
+        nlp (Optional[Language]): the pipeline; its score weights are checked.
+        labels (Optional[Sequence[str]]): the labels, if they are known.
+        RAISES (ValueError): SP003 without annotation, SP004 without labels, SP005 for
+            score weights that nothing produces, SP006 for thresholds of unknown labels.
+        """
+        validate_get_examples(get_examples, "SpanRecognizer.initialize")
+        settings = self.settings
+        found = survey(get_examples(), settings.spans_key)
+        found.require_annotation(self.name, settings.spans_key)
+        wanted = sorted({*(found.labels if labels is None else labels), *self.labels})
+        if not wanted:
+            raise ValueError(
+                Errors.SP004.format(
+                    component=self.name,
+                    examples=found.n_examples,
+                    key=settings.spans_key,
+                )
+            )
+        self._set_labels(wanted)
+        thresholds = self.thresholds()
+        self.rng = np.random.default_rng(settings.seed)
+        self.gold_reader = GoldReader(self.name)
+        self.gold_reader.report_survey(found, settings, self.codec, set(wanted))
+        if nlp is not None:
+            check_score_weights(nlp, self, get_examples)
+        sample = [eg.predicted for eg in islice(get_examples(), N_SAMPLE_DOCS)]
+        sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
+        self.model.get_ref("output_layer").set_dim("nO", len(self.labels))
+        task = HeadTask(self.codec, self._plan(sample), settings.max_cells, thresholds)
+        self.model.initialize(X=SpanInput(sample, task))
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+    ) -> Dict[str, float]:
+        """Learn from a batch.
+
+        examples (Iterable[Example]): those without annotation teach nothing.
+        drop (float): dropout of the encoder.
+        sgd (Optional[Optimizer]): if given, the weights are updated.
+        losses (Optional[Dict[str, float]]): the loss is added under the name.
+        RETURNS (Dict[str, float]): the losses.
+        RAISES (ValueError): SP011 when the loss is not a number.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        validate_examples(examples, "SpanRecognizer.update")
+        examples = list(examples)
+        if not any(len(example.predicted) for example in examples):
+            return losses
+        set_dropout_rate(self.model, drop)
+        output, backprop = self.model.begin_update(self._training_input(examples))
+        if not np.isfinite(output.loss):
+            raise ValueError(
+                Errors.SP011.format(component=self.name, value=output.loss)
+            )
+        # Also without gold: a shared encoder waits for the call of each listener.
+        backprop(output)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += output.loss
+        return losses
+
+    def get_loss(
+        self, examples: Iterable[Example], scores: Any = None
+    ) -> Tuple[float, None]:
+        """Measure the loss without dropout and without learning, as on dev data.
+
+        examples (Iterable[Example]): annotated examples.
+        scores (Any): not needed; in spaCy's contract.
+        RETURNS (Tuple[float, None]): the loss. Gradients stay inside `update`, which
+            bounds the memory of training by going forward and backward in groups.
+        """
+        output = self.model.predict(self._training_input(list(examples)))
+        return output.loss, None
+
+    def _training_input(self, examples: Sequence[Example]) -> SpanInput:
+        """Read the gold of a batch and place it on the windows."""
+        settings = self.settings
+        docs = [example.predicted for example in examples]
+        batch = read_batch(
+            examples,
+            self._plan(docs),
+            self.codec,
+            self.gold_reader,
+            spans_key=settings.spans_key,
+            label_ids=self.label_ids,
+        )
+        task = HeadTask(
+            self.codec,
+            batch.plan,
+            settings.max_cells,
+            self.thresholds(),
+            batch.spans,
+            self.rng,
+        )
+        return SpanInput(docs, task)
+
+    # -------------------------------------------------------------- prediction
+
+    def predict(self, docs: Iterable[Doc]) -> List[List[ScoredSpan]]:
+        """Find the spans of documents, without changing these.
+
+        docs (Iterable[Doc]): the documents.
+        RETURNS (List[List[ScoredSpan]]): chosen spans of each in document order.
+        """
+        head = self.model.get_ref("output_layer")
+        if not head.has_dim("nO"):
+            raise ValueError(SpacyErrors.E109.format(name=self.name))
+        return [
+            spans
+            for group in _in_groups(list(docs), TOKENS_AT_ONCE)
+            for spans in self._predict_group(group)
+        ]
+
+    def _predict_group(self, docs: List[Doc]) -> List[List[ScoredSpan]]:
+        if not any(len(doc) for doc in docs):
+            return [[] for _ in docs]
+        settings, plan, codec = self.settings, self._plan(docs), self.codec
+        task = HeadTask(codec, plan, settings.max_cells, self.thresholds())
+        output = self.model.predict(SpanInput(docs, task))
+        # Positions in the concatenation of all documents: spans of different documents
+        # never touch there, so one pass selects for all of them.
+        spans = output.spans.shift(plan.flat_start[output.window])
+        spans = resolve_overlaps(spans, settings.overlap)
+        return _split_by_doc(spans, [len(doc) for doc in docs])
+
+    def set_annotations(
+        self, docs: Iterable[Doc], scores: List[List[ScoredSpan]]
+    ) -> None:
+        """Write predicted spans, and a choice of them to `doc.ents` if asked to.
+
+        docs (Iterable[Doc]): the documents to modify.
+        scores (List[List[ScoredSpan]]): what `predict` returned.
+        """
+        settings, labels = self.settings, self.labels
+        for doc, spans in zip(docs, scores):
+            write_spans(
+                doc,
+                settings.spans_key,
+                spans,
+                labels,
+                overwrite=settings.overwrite,
+                overlap=settings.overlap,
+            )
+            if settings.set_ents != "off":
+                write_entities(
+                    doc,
+                    spans,
+                    labels,
+                    prefer=settings.set_ents,
+                    overwrite=settings.overwrite,
+                )
+
+    def _plan(self, docs: Sequence[Doc]) -> WindowPlan:
+        settings = self.settings
+        return plan_windows(
+            [len(doc) for doc in docs],
+            [sentence_starts(doc) for doc in docs],
+            mode=settings.window,
+            max_window=settings.max_window,
+            stride=settings.stride,
+        )
+
+    # ----------------------------------------------------------------- storage
+
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()
+    ) -> "SpanRecognizer":
+        """Load settings, labels and weights.
+
+        RAISES (ValueError): SP007 when weights and labels do not belong together.
+        """
+        with self._label_check():
+            super().from_bytes(bytes_data, exclude=exclude)
+        return self
+
+    def from_disk(
+        self, path: Any, *, exclude: Iterable[str] = tuple()
+    ) -> "SpanRecognizer":
+        """Load settings, labels and weights.
+
+        RAISES (ValueError): SP007 when weights and labels do not belong together.
+        """
+        with self._label_check():
+            super().from_disk(path, exclude=exclude)
+        return self
+    @contextmanager
+    def _label_check(self) -> Iterator[None]:
+        head = self.model.get_ref("output_layer")
+        before = head.maybe_get_dim("nO")
+        cause: Optional[ValueError] = None
+        try:
+            yield
+        except ValueError as error:
+            # Thinc refuses to change a dimension, without saying of what.
+            if before in (None, len(self.labels)):
+                raise
+            cause = error
+        saved = before if cause else head.maybe_get_dim("nO")
+        if saved is not None and saved != len(self.labels):
+            raise ValueError(
+                Errors.SP007.format(
+                    component=self.name,
+                    saved=saved,
+                    present=len(self.labels),
+                    labels=", ".join(self.labels),
+                )
+            ) from cause
+
+
+def _in_groups(docs: List[Doc], max_tokens: int) -> Iterator[List[Doc]]:
+    """Yield consecutive documents of up to `max_tokens` in all, at least one."""
+    group: List[Doc] = []
+    n_tokens = 0
+    for doc in docs:
+        if group and n_tokens + len(doc) > max_tokens:
+            yield group
+            group, n_tokens = [], 0
+        group.append(doc)
+        n_tokens += len(doc)
+    if group:
+        yield group
+
+
+def _split_by_doc(spans: SpanTable, lengths: Sequence[int]) -> List[List[ScoredSpan]]:
+    """Cut spans on concatenated documents into lists on each document's own tokens."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    bounds = np.searchsorted(spans.start, offsets)
+    return [
+        spans.take(np.arange(first, last)).shift(-offset).rows()
+        for first, last, offset in zip(bounds, bounds[1:], offsets)
+    ]

@@ -1,0 +1,85 @@
+"""Coded errors and warnings: what was wrong, the value seen, what to do.
+
+Numbers are never reused. A message is a template: `Errors.SP001.format(...)`.
+"""
+
+
+class _CodedMessages(type):
+    """Put the attribute's name in front of its text: `[SP001] ...`."""
+
+    def __getattribute__(cls, name: str) -> str:
+        message = super().__getattribute__(name)
+        if name.startswith("_") or not isinstance(message, str):
+            return message
+        return f"[{name}] {message}"
+
+
+class Errors(metaclass=_CodedMessages):
+    """Mistakes that stop the work."""
+
+    SP001 = "{source}, line {line}, column {column}: {problem}. Line: {text!r}"
+    SP002 = (
+        "Setting '{name}' must be {expected}, but is {value!r}. Correct it in the "
+        "component's config block or in nlp.add_pipe(..., config={{...}})."
+    )
+    SP003 = (
+        "'{component}' has no usable annotation to learn from: none of the {examples} "
+        "examples has the group doc.spans['{key}'] or entities in doc.ents. "
+        "Groups that exist: {existing}. Set 'spans_key' of the component to the group "
+        "that holds your entities, or annotate doc.ents."
+    )
+    SP004 = (
+        "'{component}' found no labels: the {examples} examples are annotated, but hold "
+        "no entity (key '{key}'). Add examples with entities, or give the labels in "
+        "[initialize.components.{component}.labels]."
+    )
+    SP005 = (
+        "[training.score_weights] asks for {missing}, but no component of the pipeline "
+        "produces it, so training could not tell good from bad models. '{component}' "
+        "with spans_key '{key}' produces: {produced}. Rename the weight, or set it to 0."
+    )
+    SP006 = (
+        "'{component}': label_thresholds names labels that the component does not have: "
+        "{unknown}. Its labels are: {labels}. Remove them or correct the spelling."
+    )
+    SP007 = (
+        "'{component}': the saved weights do not fit the component: they hold {saved} "
+        "labels, the component has {present} ({labels}). Load the pipeline with the "
+        "labels that it was trained with, or train it again."
+    )
+    SP008 = (
+        "'{component}' was initialized with {saved} labels and now gets {present}: "
+        "{labels}. Labels cannot be added after initialization: initialize again with "
+        "all labels."
+    )
+    SP009 = (
+        "The token vectors of '{component}' are {seen} wide, but its weights expect "
+        "{expected}. The encoder in 'model.tok2vec' (or the component it listens to) "
+        "is not the one that it was trained with."
+    )
+    SP010 = (
+        "The file {path} is not a dataset that can be read: {problem}. Expected {expected}."
+    )
+    SP011 = (
+        "'{component}' was given a loss that is not a number ({value}) in training. "
+        "Lower the learning rate in [training.optimizer], or look for broken vectors "
+        "from the encoder."
+    )
+
+
+class Warnings(metaclass=_CodedMessages):
+    """What the user should know although the work goes on."""
+
+    SW001 = (
+        "'{component}' cannot learn {count} of {total} gold spans: {reasons}. "
+        "They count as errors in evaluation."
+    )
+    SW002 = (
+        "'{component}': {count} of {total} examples have neither doc.spans['{key}'] "
+        "nor entities in doc.ents. They are taken as not annotated and teach nothing; "
+        "an empty group says that a document has no entities."
+    )
+    SW003 = (
+        "'{component}': gold spans with labels that the component does not have are "
+        "ignored: {labels}. Initialize again to learn them."
+    )

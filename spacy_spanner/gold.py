@@ -1,0 +1,223 @@
+"""From examples to gold by window, and an account of what cannot be learned.
+
+Nothing is lost in silence: every gold span that no prediction could ever match is
+counted by reason, and each reason is reported once, with examples.
+"""
+
+import warnings
+from collections import Counter
+from typing import Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
+
+import numpy as np
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from .annotations import annotated_spans, gold_spans
+from .codec import SpanCodec
+from .errors import Errors, Warnings
+from .settings import SpanSettings
+from .types import SpanTable
+from .windows import WindowPlan, spans_in_windows
+
+N_SHOWN = 3
+
+MISALIGNED = "with boundaries inside tokens of this tokenizer"
+TOO_LONG = "longer than max_window"
+TOO_WIDE = "longer than the model's max_width"
+OUTSIDE = "that cross the boundary of a sentence or window"
+
+
+class Survey(NamedTuple):
+    """What a pass over all examples has found.
+
+    n_examples, n_annotated, n_spans (int): counts.
+    labels (Set[str]): labels of the gold.
+    keys (Set[str]): span groups that exist in the references.
+    misaligned (List[str]): texts of spans that have no place on the tokens.
+    spans (List[Tuple[Doc, SpanTable]]): the others, on the predicted documents.
+    """
+
+    n_examples: int
+    n_annotated: int
+    n_spans: int
+    labels: Set[str]
+    keys: Set[str]
+    misaligned: List[str]
+    spans: List[Tuple[Doc, SpanTable]]
+
+    def require_annotation(self, component: str, key: str) -> None:
+        """RAISES (ValueError): SP003 when no example is annotated."""
+        if not self.n_annotated:
+            existing = ", ".join(map(repr, sorted(self.keys))) or "none"
+            raise ValueError(
+                Errors.SP003.format(
+                    component=component,
+                    examples=self.n_examples,
+                    key=key,
+                    existing=existing,
+                )
+            )
+
+
+def survey(examples: Iterable[Example], key: str) -> Survey:
+    """Read the gold of all examples once.
+
+    examples (Iterable[Example]): the examples.
+    key (str): see `annotations.annotated_spans`.
+    RETURNS (Survey): labels, counts, and what to warn about.
+    """
+    n_examples = n_annotated = n_spans = 0
+    labels: Set[str] = set()
+    keys: Set[str] = set()
+    misaligned: List[str] = []
+    spans: List[Tuple[Doc, SpanTable]] = []
+    for example in examples:
+        n_examples += 1
+        keys.update(example.reference.spans)
+        annotated = annotated_spans(example.reference, key)
+        if annotated is None:
+            continue
+        n_annotated += 1
+        n_spans += len(annotated)
+        label_ids = {span.label_: 0 for span in annotated}
+        labels.update(label_ids)
+        gold = gold_spans(example, key, label_ids)
+        if gold is not None:
+            misaligned.extend(span.text for span in gold.misaligned)
+            spans.append((example.predicted, gold.spans))
+    return Survey(n_examples, n_annotated, n_spans, labels, keys, misaligned, spans)
+
+
+class GoldReader:
+    """Counts lost gold by reason, and warns about each reason once.
+
+    lost (Counter): gold spans that could not be learned, by reason, over all updates.
+    """
+
+    def __init__(self, component: str) -> None:
+        """component (str): the name that warnings carry."""
+        self.component = component
+        self.lost: Counter = Counter()
+        self._reported: Set[str] = set()
+
+    def report_survey(
+        self, found: Survey, settings: SpanSettings, codec: SpanCodec, labels: Set[str]
+    ) -> None:
+        """Warn about what is lost in all of the data.
+
+        found (Survey): the data.
+        settings (SpanSettings): for the length of windows.
+        codec (SpanCodec): for the width of spans.
+        labels (Set[str]): the labels of the component.
+        """
+        lost: Dict[str, List[str]] = {MISALIGNED: found.misaligned}
+        for doc, spans in found.spans:
+            long = spans.end - spans.start > settings.max_window
+            wide = ~codec.learnable(spans) & ~long
+            lost.setdefault(TOO_LONG, []).extend(_texts(doc, spans.take(long)))
+            lost.setdefault(TOO_WIDE, []).extend(_texts(doc, spans.take(wide)))
+        self._warn_lost(lost, found.n_spans)
+        n_missing = found.n_examples - found.n_annotated
+        if n_missing:
+            warnings.warn(
+                Warnings.SW002.format(
+                    component=self.component,
+                    count=n_missing,
+                    total=found.n_examples,
+                    key=settings.spans_key,
+                )
+            )
+        self.report_unknown(sorted(found.labels - labels))
+
+    def report_unknown(self, labels: Sequence[str]) -> None:
+        """Warn once about gold with labels that the component does not have."""
+        new = [label for label in labels if label not in self._reported]
+        if new:
+            self._reported.update(new)
+            warnings.warn(
+                Warnings.SW003.format(component=self.component, labels=", ".join(new))
+            )
+
+    def report_batch(self, lost: Dict[str, List[str]], total: int) -> None:
+        """Count what one batch has lost, and warn about reasons not yet reported."""
+        self.lost.update({reason: len(texts) for reason, texts in lost.items()})
+        self._warn_lost(
+            {why: texts for why, texts in lost.items() if why not in self._reported},
+            total,
+        )
+
+    def _warn_lost(self, lost: Dict[str, List[str]], total: int) -> None:
+        lost = {reason: texts for reason, texts in lost.items() if texts}
+        if not lost:
+            return
+        self._reported.update(lost)
+        reasons = "; ".join(
+            f"{len(texts)} {reason} (such as {', '.join(map(repr, texts[:N_SHOWN]))})"
+            for reason, texts in lost.items()
+        )
+        count = sum(map(len, lost.values()))
+        warnings.warn(
+            Warnings.SW001.format(
+                component=self.component, count=count, total=total, reasons=reasons
+            )
+        )
+
+
+class BatchGold(NamedTuple):
+    """The windows of annotated documents, with their gold."""
+
+    plan: WindowPlan
+    spans: List[SpanTable]
+
+
+def read_batch(
+    examples: Sequence[Example],
+    plan: WindowPlan,
+    codec: SpanCodec,
+    reader: GoldReader,
+    *,
+    spans_key: str,
+    label_ids: Dict[str, int],
+) -> BatchGold:
+    """Place the gold of a batch on its windows.
+
+    examples (Sequence[Example]): the batch.
+    plan (WindowPlan): windows of the predicted documents.
+    codec (SpanCodec): tells what its model cannot express.
+    reader (GoldReader): is told what is lost.
+    spans_key (str), label_ids (Dict[str, int]): see `annotations.gold_spans`.
+    RETURNS (BatchGold): documents without annotation have no windows left.
+    """
+    annotated = np.zeros(plan.n_windows, dtype=bool)
+    by_window: List[SpanTable] = []
+    lost: Dict[str, List[str]] = {}
+    total = 0
+    for index, example in enumerate(examples):
+        gold = gold_spans(example, spans_key, label_ids)
+        if gold is None:
+            continue
+        mine = plan.doc == index
+        annotated |= mine
+        placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
+        by_window.extend(placed.spans)
+        expressible = codec.learnable(gold.spans)
+        outside = gold.spans.take(~placed.reachable & expressible)
+        doc = example.predicted
+        lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
+        lost.setdefault(OUTSIDE, []).extend(_texts(doc, outside))
+        lost.setdefault(TOO_WIDE, []).extend(
+            _texts(doc, gold.spans.take(~expressible))
+        )
+        reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
+        total += gold.spans.n_spans + len(gold.misaligned)
+    reader.report_batch(lost, total)
+    kept = WindowPlan(*(column[annotated] for column in plan))
+    return BatchGold(kept, by_window)
+
+
+def _texts(doc: Doc, spans: SpanTable) -> List[str]:
+    return [doc[start:end].text for start, end, _, _ in spans.rows()]
+
+
+def _span_texts(spans: Iterable[Span]) -> List[str]:
+    return [span.text for span in spans]

@@ -1,0 +1,71 @@
+"""Encoder and head as one Thinc model: documents and a task in, spans or a loss out."""
+
+from typing import Callable, List, NamedTuple, Optional, Tuple
+
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ..errors import Errors
+from .torch_head import HeadInput, HeadOutput, HeadTask, build_torch_head
+from .torch_shim import ModuleBuilder
+
+
+class SpanInput(NamedTuple):
+    """Documents for the encoder, and what the head shall do with their vectors."""
+
+    docs: List  # of Doc, which only the encoder looks at
+    task: HeadTask
+
+
+def build_span_model(
+    tok2vec: Model[List, List[Floats2d]], build: ModuleBuilder
+) -> Model[SpanInput, HeadOutput]:
+    """Put a head on an encoder.
+
+    tok2vec (Model): any encoder or listener: documents to token vectors.
+    build (ModuleBuilder): makes the torch module of the head.
+    RETURNS (Model): references `tok2vec`, and `output_layer` for the head, whose `nO`
+        is the number of labels.
+    """
+    head = build_torch_head(build)
+    return Model(
+        "span_model",
+        forward,
+        init=init,
+        layers=[tok2vec, head],
+        refs={"tok2vec": tok2vec, "output_layer": head},
+    )
+
+
+def forward(
+    model: Model, inputs: SpanInput, is_train: bool
+) -> Tuple[HeadOutput, Callable]:
+    """Encode, then let the head work."""
+    tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
+    vectors, backprop_vectors = tok2vec(inputs.docs, is_train)
+    output, backprop_head = head(HeadInput(vectors, inputs.task), is_train)
+
+    def backprop(d_output: HeadOutput) -> List:
+        return backprop_vectors(backprop_head(d_output))
+
+    return output, backprop
+
+
+def init(
+    model: Model, X: Optional[SpanInput] = None, Y: Optional[HeadOutput] = None
+) -> None:
+    """Initialize the encoder, then the head in the width that the encoder has."""
+    tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
+    docs = X.docs if X is not None else None
+    tok2vec.initialize(X=docs)
+    width = tok2vec.maybe_get_dim("nO")
+    if width is None and docs is not None:
+        width = tok2vec.predict(docs)[0].shape[-1]
+    if head.has_dim("nI") and head.get_dim("nI") != width:
+        raise ValueError(
+            Errors.SP009.format(
+                component=head.name, seen=width, expected=head.get_dim("nI")
+            )
+        )
+    head.set_dim("nI", width)
+    head.initialize()

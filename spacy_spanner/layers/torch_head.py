@@ -1,0 +1,178 @@
+"""The torch half of a component as one Thinc layer: token vectors in, spans out.
+
+All four models share this layer. It concatenates the token vectors of a batch once,
+cuts windows out of it by index, and visits them in groups of similar length of which
+none exceeds `max_cells`. In prediction, a group leaves only its candidates behind. In
+training, a group's loss runs backward at once, so that only one group's graph is alive:
+both directions need memory for one group, however long the documents are.
+"""
+
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import torch
+from thinc.api import Model
+from thinc.types import Floats2d
+from thinc.util import torch2xp, xp2torch
+from torch import Tensor
+
+from ..codec import SpanCodec, WindowBatch
+from ..errors import Errors
+from ..types import Floats, Ints, SpanTable
+from ..windows import WindowPlan, batch_windows
+from .torch_shim import LazyShim, ModuleBuilder
+
+
+class HeadTask(NamedTuple):
+    """What a head shall do with the token vectors of a batch of documents.
+
+    codec (SpanCodec): the model's mathematics and settings.
+    plan (WindowPlan): which windows to visit.
+    max_cells (int): bound of windows × longest² visited at once.
+    thresholds (Floats): lowest score to report, by label. Shape: (label,)
+    gold (Optional[List[SpanTable]]): spans of each window; asks for the loss instead
+        of candidates.
+    rng (Optional[Generator]): source of sampling for the targets.
+    """
+
+    codec: SpanCodec
+    plan: WindowPlan
+    max_cells: int
+    thresholds: Floats
+    gold: Optional[List[SpanTable]] = None
+    rng: Optional[np.random.Generator] = None
+
+
+class HeadInput(NamedTuple):
+    """Token vectors of each document, and what to do with them."""
+
+    vectors: List[Floats2d]
+    task: HeadTask
+
+
+class HeadOutput(NamedTuple):
+    """Candidates of all windows with the window that each stands in, or the loss."""
+
+    spans: SpanTable
+    window: Ints
+    loss: float
+
+
+def build_torch_head(build: ModuleBuilder) -> Model[HeadInput, HeadOutput]:
+    """Wrap a torch module as the head of a span model.
+
+    build (ModuleBuilder): makes the module from the width of the token vectors and the
+        number of labels.
+    RETURNS (Model): dimensions `nI` (width) and `nO` (labels) must be set before it is
+        initialized.
+    """
+    return Model(
+        "torch_head",
+        forward,
+        init=init,
+        dims={"nI": None, "nO": None},
+        shims=[LazyShim(build)],
+    )
+
+
+def init(
+    model: Model, X: Optional[HeadInput] = None, Y: Optional[HeadOutput] = None
+) -> None:
+    """Build the module with new weights."""
+    get_shim(model).create(model.get_dim("nI"), model.get_dim("nO"))
+
+
+def get_shim(model: Model) -> LazyShim:
+    """RETURNS (LazyShim): the holder of the head's torch module."""
+    shim = model.shims[0]
+    assert isinstance(shim, LazyShim)  # for the type checker: built by build_torch_head
+    return shim
+
+
+def forward(
+    model: Model, inputs: HeadInput, is_train: bool
+) -> Tuple[HeadOutput, Callable]:
+    """Find candidates, or compute the loss where gold is given.
+
+    With `is_train`, the gradients of the loss are added to the module's parameters, and
+    the callback, which needs no gradient from above, returns those of the vectors.
+    """
+    vectors, task = inputs
+    flat = _flatten(model, vectors)
+    if task.gold is None:
+        with torch.inference_mode():
+            return _find_candidates(model, flat, task), lambda _: []
+    leaf = flat.detach().requires_grad_(is_train)
+    with torch.set_grad_enabled(is_train):
+        loss = _total_loss(model, leaf, task, is_train)
+
+    def backprop(_: HeadOutput) -> List[Floats2d]:
+        gradient = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+        d_flat = torch2xp(gradient[:-1])
+        return model.ops.unflatten(d_flat, [len(doc) for doc in vectors])
+
+    return HeadOutput(SpanTable.empty(), np.zeros(0, dtype=np.int64), loss), backprop
+
+
+def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
+    """Concatenate documents, and put a row of zeros behind: (token + 1, width)."""
+    width = model.get_dim("nI")
+    for doc in vectors:
+        # Some encoders give empty documents no width.
+        if len(doc) and doc.shape[1] != width:
+            raise ValueError(
+                Errors.SP009.format(
+                    component=model.name, seen=doc.shape[1], expected=width
+                )
+            )
+    parts = [doc for doc in vectors if len(doc)]
+    padding = model.ops.alloc2f(1, width)
+    return xp2torch(model.ops.xp.concatenate([*parts, padding]))
+
+
+def _groups(flat: Tensor, task: HeadTask) -> Iterator[Tuple[Ints, WindowBatch]]:
+    """Yield groups of windows with their padded vectors."""
+    lengths = task.plan.lengths
+    for group in batch_windows(lengths, task.max_cells):
+        position = np.arange(int(lengths[group].max()))
+        index = task.plan.flat_start[group][:, None] + position  # (batch, token)
+        # Positions behind a window's end read the row of zeros.
+        index[position >= lengths[group][:, None]] = flat.shape[0] - 1
+        index_tensor = torch.as_tensor(index, device=flat.device)
+        yield group, WindowBatch(flat[index_tensor], lengths[group])
+
+
+def _find_candidates(model: Model, flat: Tensor, task: HeadTask) -> HeadOutput:
+    """Score all windows and bring the candidates of each group to the host."""
+    module = get_shim(model).module.eval()
+    thresholds = torch.as_tensor(task.thresholds, device=flat.device)
+    tables, windows = [SpanTable.empty()], [np.zeros(0, dtype=np.int64)]
+    for group, batch in _groups(flat, task):
+        found = task.codec.candidates(module, batch, thresholds)
+        window, start, end, label = torch.stack(found[:4]).cpu().numpy()
+        spans = SpanTable(start, end, label, found.score.float().cpu().numpy())
+        spans = spans._replace(score=task.codec.rescore(spans, window))
+        kept = spans.score >= task.thresholds[label]
+        tables.append(spans.take(kept))
+        windows.append(group[window[kept]])
+    columns = (np.concatenate(column) for column in zip(*tables))
+    return HeadOutput(SpanTable(*columns), np.concatenate(windows), 0.0)
+
+
+def _total_loss(model: Model, leaf: Tensor, task: HeadTask, is_train: bool) -> float:
+    """Add up the loss of all groups, divided by the number of windows."""
+    module = get_shim(model).module.train(is_train)
+    assert task.gold is not None and task.rng is not None
+    total = leaf.new_zeros(())
+    for group, batch in _groups(leaf, task):
+        targets = task.codec.targets(
+            [task.gold[window] for window in group.tolist()],
+            batch.lengths,
+            n_labels=model.get_dim("nO"),
+            rng=task.rng,
+        )
+        loss = task.codec.loss(module, batch, targets) / task.plan.n_windows
+        if is_train:
+            loss.backward()
+        total += loss.detach()
+    return float(total)

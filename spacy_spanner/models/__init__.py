@@ -1,0 +1,1 @@
+"""The models: one folder each, which adds its own mathematics and nothing else."""

@@ -1,0 +1,156 @@
+"""Targets, loss and candidates of the biaffine model (Zhu and Li 2022).
+
+The loss is the cross entropy over all spans of a window, summed; boundary smoothing
+(Section 3.2) moves mass of the targets to the spans around a gold span. With
+`multilabel`, every label has its own sigmoid over its margin to "no entity", so one
+span can carry several labels, which the softmax of the paper cannot give.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...codec import Candidates, WindowBatch
+from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
+from ...settings import at_least, check, fraction, optional
+from ...spans import SpanCells, enumerate_spans
+from ...types import Bools, Floats, Ints, SpanTable
+from .smoothing import SoftSpans, hard_boundaries, smooth_boundaries
+
+
+class BiaffineTargets(NamedTuple):
+    """The cells of a batch, and the entity mass on them.
+
+    cells (SpanCells): every span that is scored. Columns: (cell,)
+    cell, label (Ints), mass (Floats): where mass lies. Shape: (entry,)
+    """
+
+    cells: SpanCells
+    cell: Ints
+    label: Ints
+    mass: Floats
+
+
+@dataclass(frozen=True)
+class BiaffineCodec:
+    """Settings of the biaffine model.
+
+    boundary_smoothing (float): ε, the share of a gold span's mass that goes to the
+        spans around it; 0 gives hard targets.
+    smoothing_distance (int): D, how far the boundaries of these spans may be moved.
+    label_smoothing (float): α, the share of every target that is spread evenly over
+        the classes: the alternative that the paper compares with.
+    multilabel (bool): whether one span may carry several labels.
+    max_width (Optional[int]): longest span in tokens that is scored; all if None.
+    """
+
+    boundary_smoothing: float = 0.1
+    smoothing_distance: int = 1
+    label_smoothing: float = 0.0
+    multilabel: bool = False
+    max_width: Optional[int] = None
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            boundary_smoothing=fraction,
+            smoothing_distance=at_least(1),
+            label_smoothing=fraction,
+            max_width=optional(at_least(1)),
+        )
+
+    def learnable(self, spans: SpanTable) -> Bools:
+        """RETURNS (Bools): which spans are not wider than `max_width`. (span,)"""
+        if self.max_width is None:
+            return np.ones(spans.n_spans, dtype=bool)
+        return spans.end - spans.start <= self.max_width
+
+    def targets(
+        self,
+        gold: Sequence[SpanTable],
+        lengths: Ints,
+        *,
+        n_labels: int,
+        rng: np.random.Generator,
+    ) -> BiaffineTargets:
+        """Enumerate the spans of a batch and place the smoothed gold on them.
+
+        gold (Sequence[SpanTable]): spans of each window.
+        lengths (Ints): tokens per window. Shape: (batch,)
+        RETURNS (BiaffineTargets): sparse targets.
+        """
+        cells = enumerate_spans(lengths, self.max_width)
+        gold = [spans.take(self.learnable(spans)) for spans in gold]
+        window = np.repeat(np.arange(len(gold)), [spans.n_spans for spans in gold])
+        start, end, label, _ = (np.concatenate(column) for column in zip(*gold))
+        soft = smooth_boundaries(
+            hard_boundaries(window, start, end - 1, label),
+            lengths,
+            epsilon=self.boundary_smoothing,
+            distance=self.smoothing_distance,
+            max_width=self.max_width,
+        )
+        cell = _cell_index(cells, lengths, soft)
+        return BiaffineTargets(cells, cell, soft.label, soft.mass)
+
+    def loss(
+        self, module: nn.Module, batch: WindowBatch, targets: BiaffineTargets
+    ) -> Tensor:
+        """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
+        logits = self._logits(module, batch, targets.cells)
+        entries = [
+            torch.as_tensor(column, device=logits.device) for column in targets[1:]
+        ]
+        if self.multilabel:
+            margins = logits[:, 1:] - logits[:, :1]
+            return sparse_binary_cross_entropy(margins, *entries, self.label_smoothing)
+        return sparse_soft_cross_entropy(logits, *entries, self.label_smoothing)
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        """Report labels at or above their threshold: with the softmax the best label of
+        a span, with `multilabel` every one.
+
+        thresholds (Tensor): (label,)
+        RETURNS (Candidates): scored spans of the batch.
+        """
+        cells = enumerate_spans(batch.lengths, self.max_width)
+        logits = self._logits(module, batch, cells)
+        if self.multilabel:
+            scores = (logits[:, 1:] - logits[:, :1]).sigmoid()  # (cell, label)
+            cell, label = (scores >= thresholds).nonzero(as_tuple=True)
+            score = scores[cell, label]
+        else:
+            top, best = logits[:, 1:].max(dim=-1)
+            scores = (top - logits.logsumexp(dim=-1)).exp()  # (cell,)
+            (cell,) = (scores >= thresholds[best]).nonzero(as_tuple=True)
+            label, score = best[cell], scores[cell]
+        window, start, last = (
+            torch.as_tensor(column, device=logits.device)[cell] for column in cells
+        )
+        return Candidates(window, start, last + 1, label, score)
+
+    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+        """RETURNS (Floats): the scores as they are. (span,)"""
+        return spans.score
+
+    def _logits(
+        self, module: nn.Module, batch: WindowBatch, cells: SpanCells
+    ) -> Tensor:
+        device = batch.vectors.device
+        indices = (torch.as_tensor(column, device=device) for column in cells)
+        return module(batch.vectors, *indices, band=self.max_width)
+
+
+def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:
+    """Find the rows of spans among the enumerated cells. RETURNS (Ints): (entry,)"""
+    size = int(np.max(lengths, initial=1))
+
+    def key(window: Ints, start: Ints, last: Ints) -> Ints:
+        return (window * size + start) * size + last
+
+    return np.searchsorted(key(*cells), key(*soft[:3]))

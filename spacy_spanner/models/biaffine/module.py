@@ -1,0 +1,76 @@
+"""The biaffine scorer of spans (Zhu and Li 2022, Equations 1 to 3).
+
+r_ij = h^s_i^T U h^e_j + W [h^s_i ; h^e_j ; w_(j-i)] + b. The product of W with a
+concatenation is a sum of three products; the first two live inside `Biaffine`, and the
+third is a table of scores by width, because w_(j-i) only depends on the width.
+"""
+
+from typing import Optional
+
+import torch
+from torch import Tensor, nn
+
+from ...nn.biaffine import Biaffine
+from ...nn.mlp import Projection
+
+
+class BiaffineModule(nn.Module):
+    """Token vectors to class scores of spans."""
+
+    def __init__(
+        self,
+        n_in: int,
+        n_labels: int,
+        *,
+        hidden_width: int,
+        width_embedding: int,
+        n_widths: int,
+        dropout: float,
+        input_dropout: float,
+    ) -> None:
+        """Build the layers.
+
+        n_in (int): size of the token vectors.
+        n_labels (int): number of labels; "no entity" comes on top, as class 0.
+        hidden_width (int): size of the boundary representations h^s and h^e.
+        width_embedding (int): size of the width embedding w.
+        n_widths (int): spans of this many tokens or more share one embedding.
+        dropout (float): rate behind the boundary representations.
+        input_dropout (float): rate on the token vectors.
+        """
+        super().__init__()
+        rates = {"dropout": dropout, "input_dropout": input_dropout}
+        self.start = Projection(n_in, hidden_width, **rates)
+        self.last = Projection(n_in, hidden_width, **rates)
+        self.biaffine = Biaffine(hidden_width, n_labels + 1)
+        self.width_embedding = nn.Embedding(n_widths, width_embedding)
+        self.width_scores = nn.Linear(width_embedding, n_labels + 1, bias=False)
+
+    def forward(
+        self,
+        vectors: Tensor,
+        window: Tensor,
+        start: Tensor,
+        last: Tensor,
+        *,
+        band: Optional[int] = None,
+    ) -> Tensor:
+        """Score the given spans.
+
+        vectors (Tensor): (batch, token, width)
+        window, start, last (Tensor): the spans, as indices. Shape: (cell,)
+        band (Optional[int]): no span has more tokens.
+        RETURNS (Tensor): (cell, class), class 0 is "no entity".
+        """
+        band = None if band is None or band >= vectors.shape[1] else band
+        scores = self.biaffine(self.start(vectors), self.last(vectors), band)
+        width = last - start
+        column = last if band is None else width
+        pair_scores = scores[window, start, column]  # (cell, class)
+        return pair_scores + self.scores_by_width()[
+            width.clamp(max=self.width_embedding.num_embeddings - 1)
+        ]
+
+    def scores_by_width(self) -> Tensor:
+        """RETURNS (Tensor): what the width adds to the scores. (width, class)"""
+        return self.width_scores(self.width_embedding.weight)

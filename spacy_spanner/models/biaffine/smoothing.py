@@ -1,0 +1,98 @@
+"""Boundary smoothing: gold spans lend part of their mass to the spans around them.
+
+Section 3.2 of "Boundary Smoothing for Named Entity Recognition" (ACL 2022).
+"""
+
+from typing import NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from ...types import Floats, Ints
+
+
+class SoftSpans(NamedTuple):
+    """Target mass of labels on spans, each column `(entry,)`; the rest is "no entity".
+
+    Each (window, start, last, label) stands once.
+    """
+
+    window: Ints
+    start: Ints
+    last: Ints
+    label: Ints
+    mass: Floats
+
+
+def diamond(distance: int) -> Tuple[Ints, Ints]:
+    """List the boundary moves of exactly this Manhattan distance.
+
+    RETURNS (Tuple[Ints, Ints]): moves of start and of last, 4 × distance of each.
+    """
+    step = np.arange(distance)
+    start = np.concatenate([step, distance - step, -step, step - distance])
+    last = np.concatenate([distance - step, -step, step - distance, step])
+    return start, last
+
+
+def hard_boundaries(window: Ints, start: Ints, last: Ints, label: Ints) -> SoftSpans:
+    """RETURNS (SoftSpans): mass 1 for each distinct gold span. Columns: (entry,)"""
+    entries = np.unique(np.stack([window, start, last, label]), axis=1)
+    return SoftSpans(*entries, np.ones(entries.shape[1], dtype=np.float32))
+
+
+def smooth_boundaries(
+    gold: SoftSpans,
+    lengths: Ints,
+    *,
+    epsilon: float,
+    distance: int,
+    max_width: Optional[int] = None,
+) -> SoftSpans:
+    """Spread epsilon of each gold span's mass over the spans within `distance`.
+
+    Every ring at Manhattan distance d = 1..D gets epsilon / D in equal parts. What
+    falls on an impossible position goes back to the gold span. Contributions add up; a
+    cell that collects more than 1 is scaled down to 1.
+
+    gold (SoftSpans): distinct gold spans of a batch of windows.
+    lengths (Ints): tokens per window. Shape: (batch,)
+    epsilon (float): share of the mass that is given away.
+    distance (int): D, the largest move of the boundaries.
+    max_width (Optional[int]): spans of more tokens are impossible.
+    RETURNS (SoftSpans): where the mass lies.
+    """
+    if not epsilon or not len(gold.mass):
+        return gold
+    limit = np.asarray(lengths)[gold.window][:, None]
+    widest = limit if max_width is None else np.minimum(limit, max_width)
+    kept = np.full(len(gold.mass), 1.0 - epsilon)
+    columns = []
+    for ring in range(1, distance + 1):
+        move_start, move_last = diamond(ring)
+        start = gold.start[:, None] + move_start  # (span, move)
+        last = gold.last[:, None] + move_last
+        width = last - start + 1
+        possible = (start >= 0) & (last < limit) & (width >= 1) & (width <= widest)
+        share = epsilon / distance / len(move_start)
+        kept += share * (~possible).sum(axis=1)
+        span = np.nonzero(possible)[0]
+        mass = np.full(len(span), share)
+        columns.append(
+            (gold.window[span], start[possible], last[possible], gold.label[span], mass)
+        )
+    columns.append((*gold[:4], kept))
+    return _add_up(*(np.concatenate(column) for column in zip(*columns)))
+
+
+def _add_up(
+    window: Ints, start: Ints, last: Ints, label: Ints, mass: Floats
+) -> SoftSpans:
+    """Add the mass of equal entries, and scale cells down that hold more than 1."""
+    entries, entry = np.unique(
+        np.stack([window, start, last, label]), axis=1, return_inverse=True
+    )
+    total = np.bincount(entry.reshape(-1), weights=mass, minlength=entries.shape[1])
+    _, cell = np.unique(entries[:3], axis=1, return_inverse=True)
+    cell = cell.reshape(-1)
+    total /= np.maximum(np.bincount(cell, weights=total), 1.0)[cell]
+    return SoftSpans(*entries, total.astype(np.float32))

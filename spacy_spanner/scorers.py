@@ -1,0 +1,153 @@
+"""Scores of predicted spans: strict, by type, flat and nested, and calibration."""
+
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+
+import numpy as np
+from spacy.scorer import PRFScore, Scorer
+from spacy.tokens import Span
+from spacy.training import Example
+from spacy.util import registry
+
+from .annotations import annotated_spans
+from .settings import DEFAULT_SPANS_KEY
+from .types import Floats
+
+N_CALIBRATION_BINS = 10
+SpanKey = Tuple[int, int, str]
+
+
+@registry.scorers("spacy_spanner.spans_scorer.v1")
+def make_spans_scorer() -> Callable[..., Dict[str, Any]]:
+    """RETURNS (Callable): scorer for a component with a `spans_key`."""
+    return score_spans
+
+
+def score_spans(
+    examples: Iterable[Example], *, spans_key: str = DEFAULT_SPANS_KEY, **_: Any
+) -> Dict[str, Any]:
+    """Compare the spans under a key with gold; labels and boundaries must be right.
+
+    examples (Iterable[Example]): documents without annotation are left out.
+    spans_key (str): the group to score, by the same rules as in training: where a
+        reference has no such group, its `doc.ents` are the gold.
+    RETURNS (Dict[str, Any]): `spans_<key>_p`, `_r`, `_f` and `_per_type`; the same
+        `p`, `r`, `f` under `_flat_` (spans apart from all others) and `_nested_`
+        (spans that share tokens with another); and `_ece`, the expected calibration
+        error of the scores. What has nothing to score is None.
+    """
+    prefix = f"spans_{spans_key}"
+    examples = [
+        example
+        for example in examples
+        if annotated_spans(example.reference, spans_key) is not None
+    ]
+    scores = Scorer.score_spans(
+        examples,
+        prefix,
+        getter=lambda doc, attr: _distinct(annotated_spans(doc, spans_key) or []),
+        allow_overlap=True,
+    )
+    readings = [read_example(example, spans_key) for example in examples]
+    for name, nested in (("flat", False), ("nested", True)):
+        scores.update(_score_by_nesting(readings, nested, f"{prefix}_{name}"))
+    scores[f"{prefix}_ece"] = calibration_error(*collect_confidence(readings))
+    return scores
+
+
+def _distinct(spans: Iterable[Span]) -> List[Span]:
+    return list({(span.start, span.end, span.label): span for span in spans}.values())
+
+
+class Reading(NamedTuple):
+    """Gold and predicted spans of one document, on the tokens of the reference.
+
+    gold, predicted (Set[SpanKey]): spans without duplicates.
+    confidence (List[float]): the score of each predicted span that has one.
+    correct (List[bool]): whether that span is in the gold.
+    """
+
+    gold: Set[SpanKey]
+    predicted: Set[SpanKey]
+    confidence: List[float]
+    correct: List[bool]
+
+
+def read_example(example: Example, key: str) -> Reading:
+    """RETURNS (Reading): what the scores are computed from."""
+    gold = {
+        (span.start, span.end, span.label_)
+        for span in annotated_spans(example.reference, key) or []
+    }
+    spans = annotated_spans(example.predicted, key) or []
+    group = example.predicted.spans.get(key, None)
+    scores = group.attrs.get("scores") if group is not None else None
+    reading = Reading(gold, set(), [], [])
+    for index, span in enumerate(spans):
+        # A span that has no place on the reference's tokens is wrong, but counts.
+        aligned = [
+            (found.start, found.end, found.label_)
+            for found in example.get_aligned_spans_x2y([span], allow_overlap=True)
+        ]
+        reading.predicted.update(aligned)
+        if scores is not None:
+            reading.confidence.append(float(scores[index]))
+            reading.correct.append(bool(aligned) and aligned[0] in gold)
+    return reading
+
+
+def _score_by_nesting(
+    readings: List[Reading], nested: bool, prefix: str
+) -> Dict[str, Any]:
+    """Score the spans that do (or do not) share tokens with another of their own side.
+
+    A predicted span is right if it is anywhere in the gold, and a gold span is found
+    if it is anywhere in the prediction: only who is counted depends on nesting.
+    """
+    n_right = n_predicted = n_found = n_gold = 0
+    for gold, predicted, _, _ in readings:
+        wanted = {span for span in gold if is_nested(span, gold) == nested}
+        claimed = {span for span in predicted if is_nested(span, predicted) == nested}
+        n_gold, n_found = n_gold + len(wanted), n_found + len(wanted & predicted)
+        n_predicted += len(claimed)
+        n_right += len(claimed & gold)
+    if not n_gold and not n_predicted:
+        return {f"{prefix}_{letter}": None for letter in "prf"}
+    precision = PRFScore(tp=n_right, fp=n_predicted - n_right).precision
+    recall = PRFScore(tp=n_found, fn=n_gold - n_found).recall
+    f_score = 2 * precision * recall / (precision + recall + 1e-100)
+    return {f"{prefix}_p": precision, f"{prefix}_r": recall, f"{prefix}_f": f_score}
+
+
+def is_nested(span: SpanKey, spans: Iterable[SpanKey]) -> bool:
+    """RETURNS (bool): whether another of the spans shares a token with this one."""
+    start, end, _ = span
+    return any(
+        other != span and other[0] < end and start < other[1] for other in spans
+    )
+
+
+def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:
+    """RETURNS (Tuple[Floats, Floats]): scores of spans, and 1 where right. (span,)"""
+    readings = list(readings)
+    confidence = [score for reading in readings for score in reading.confidence]
+    correct = [right for reading in readings for right in reading.correct]
+    return np.asarray(confidence, dtype="f"), np.asarray(correct, dtype="f")
+
+
+def calibration_error(confidence: Floats, correct: Floats) -> Optional[float]:
+    """Compute the expected calibration error over ten bins of equal width.
+
+    Σ_bins share of spans × |mean score - share of right spans|, as in Appendix B of
+    the boundary-smoothing paper.
+
+    confidence (Floats): scores in [0, 1]. Shape: (span,)
+    correct (Floats): 1 where the span is right. Shape: (span,)
+    RETURNS (Optional[float]): None without spans.
+    """
+    if not len(confidence):
+        return None
+    bins = np.minimum(
+        (confidence * N_CALIBRATION_BINS).astype(int), N_CALIBRATION_BINS - 1
+    )
+    gap = np.bincount(bins, weights=confidence - correct, minlength=N_CALIBRATION_BINS)
+    return float(np.abs(gap).sum() / len(confidence))

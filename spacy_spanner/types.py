@@ -1,0 +1,85 @@
+"""The values that travel between the parts, and the names of tensor axes.
+
+Axis words, used in every docstring and shape comment: `batch, token, start, last,
+span, cell, label, class, offset, width`. A `cell` is one scored span of a batch; a
+`class` is "no entity" (0) or a label (its id plus one).
+"""
+
+from typing import Iterable, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+
+
+class LabelledSpan(NamedTuple):
+    """A span of tokens with the id of its label; `end` is exclusive."""
+
+    start: int
+    end: int
+    label: int
+
+
+class ScoredSpan(NamedTuple):
+    """A predicted span with its confidence in [0, 1]; `end` is exclusive."""
+
+    start: int
+    end: int
+    label: int
+    score: float
+
+
+class SpanTable(NamedTuple):
+    """Many spans as parallel columns, each `(span,)`; `end` is exclusive."""
+
+    start: Ints
+    end: Ints
+    label: Ints
+    score: Floats
+
+    @classmethod
+    def empty(cls) -> "SpanTable":
+        """RETURNS (SpanTable): a table without rows."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none, none, none, np.zeros(0, dtype=np.float32))
+
+    @classmethod
+    def of(cls, spans: Iterable[Sequence[float]]) -> "SpanTable":
+        """Build the table of labelled or scored spans; without scores they are 1.
+
+        spans (Iterable): `(start, end, label)` or `(start, end, label, score)`.
+        RETURNS (SpanTable): one row a span, in the order given.
+        """
+        rows: List[Tuple[float, ...]] = [(*span, 1.0)[:4] for span in spans]
+        if not rows:
+            return cls.empty()
+        start, end, label, score = zip(*rows)
+        return cls(
+            np.asarray(start, dtype=np.int64),
+            np.asarray(end, dtype=np.int64),
+            np.asarray(label, dtype=np.int64),
+            np.asarray(score, dtype=np.float32),
+        )
+
+    @property
+    def n_spans(self) -> int:
+        """The number of rows (`len` is the number of columns)."""
+        return int(self.start.shape[0])
+
+    def take(self, rows: NDArray) -> "SpanTable":
+        """RETURNS (SpanTable): the rows chosen by index or by mask, in that order."""
+        return SpanTable(
+            self.start[rows], self.end[rows], self.label[rows], self.score[rows]
+        )
+
+    def shift(self, offset: NDArray) -> "SpanTable":
+        """RETURNS (SpanTable): the spans moved by `offset` tokens."""
+        return self._replace(start=self.start + offset, end=self.end + offset)
+
+    def rows(self) -> List[ScoredSpan]:
+        """RETURNS (List[ScoredSpan]): the same spans as a list."""
+        columns = (column.tolist() for column in self)
+        return [ScoredSpan(*row) for row in zip(*columns)]
