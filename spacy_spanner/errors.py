@@ -65,6 +65,10 @@ class Errors(metaclass=_CodedMessages):
         "Lower the learning rate in [training.optimizer], or look for broken vectors "
         "from the encoder."
     )
+    SP012 = (
+        "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. Move the "
+        "brackets to the edges of words."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
