@@ -32,7 +32,7 @@ class Dataset(NamedTuple):
     def read(self, split: str, nlp: Language) -> Iterator[Doc]:
         """YIELDS (Doc): annotated documents of a split."""
         for path in self.files(split):
-            lines = path.read_text(encoding="utf8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
             for sentences in brackets.read_documents(lines, source=path.name):
                 yield brackets.to_doc(
                     sentences,
@@ -55,5 +55,6 @@ def get_dataset(name: str) -> Dataset:
     RAISES (SystemExit): for an unknown name, with those that exist.
     """
     if name not in DATASETS:
-        raise SystemExit(f"Unknown dataset {name!r}. Choose from: {', '.join(DATASETS)}")
+        names = ", ".join(DATASETS)
+        raise SystemExit(f"Unknown dataset {name!r}. Choose from: {names}")
     return DATASETS[name]

@@ -11,7 +11,7 @@ from spacy.training import Example
 from spacy.util import filter_spans
 
 from .spans import by_length, by_preference, choose_in_order, conflicts
-from .types import ScoredSpan, SpanTable
+from .types import Bools, ScoredSpan, SpanTable
 
 # Spans that other components or people have written count as certain.
 SCORE_OF_OTHERS = 1.0
@@ -22,11 +22,14 @@ class GoldSpans(NamedTuple):
 
     spans (SpanTable): what can be expressed, without exact duplicates.
     misaligned (List[Span]): spans of the reference whose boundaries lie inside tokens.
+    padded (List[Span]): spans that begin or end with white space, which is never
+        predicted.
     unknown (List[Span]): spans with labels that the component does not have.
     """
 
     spans: SpanTable
     misaligned: List[Span]
+    padded: List[Span]
     unknown: List[Span]
 
 
@@ -60,14 +63,16 @@ def gold_spans(
         return None
     known = [span for span in annotated if span.label_ in label_ids]
     unknown = [span for span in annotated if span.label_ not in label_ids]
-    rows, misaligned = [], []
+    rows, misaligned, padded = [], [], []
     for span, aligned in zip(known, _align(example, known)):
-        if aligned is None:
+        if span[0].is_space or span[-1].is_space:
+            padded.append(span)
+        elif aligned is None:
             misaligned.append(span)
         else:
             rows.append((*aligned, label_ids[span.label_]))
     distinct = SpanTable.of(list(dict.fromkeys(rows)))
-    return GoldSpans(distinct, misaligned, unknown)
+    return GoldSpans(distinct, misaligned, padded, unknown)
 
 
 def _align(example: Example, spans: Sequence[Span]) -> List[Optional[tuple]]:
@@ -96,6 +101,12 @@ def sentence_starts(doc: Doc) -> Optional[List[int]]:
     if not doc.has_annotation("SENT_START"):
         return None
     return np.nonzero(doc.to_array("SENT_START") == 1)[0].tolist()
+
+
+def white_space(docs: Sequence[Doc]) -> Bools:
+    """RETURNS (Bools): which tokens of the concatenated documents are white space."""
+    columns = [doc.to_array("IS_SPACE").astype(bool) for doc in docs]
+    return np.concatenate([np.zeros(0, dtype=bool), *columns])
 
 
 def write_spans(

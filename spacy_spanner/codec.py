@@ -35,7 +35,7 @@ class WindowBatch(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Scored spans of a batch, on the device, each column `(span,)`; `end` exclusive."""
+    """Scored spans of a batch on the device, columns `(span,)`; `end` is exclusive."""
 
     window: Tensor
     start: Tensor

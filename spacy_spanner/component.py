@@ -27,7 +27,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from .annotations import sentence_starts, write_entities, write_spans
+from .annotations import sentence_starts, white_space, write_entities, write_spans
 from .codec import SpanCodec
 from .errors import Errors
 from .gold import GoldReader, read_batch, survey
@@ -94,7 +94,11 @@ class SpanRecognizer(TrainablePipe):
         self.cfg: Dict[str, Any] = {"labels": [], **settings}
         self.rng = np.random.default_rng(self.settings.seed)
         self.gold_reader = GoldReader(name)
-        self.codec  # checks its settings
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """Make both groups of settings, which check themselves."""
+        _ = self.settings, self.codec
 
     @property
     def settings(self) -> SpanSettings:
@@ -231,7 +235,7 @@ class SpanRecognizer(TrainablePipe):
         sgd (Optional[Optimizer]): if given, the weights are updated.
         losses (Optional[Dict[str, float]]): the loss is added under the name.
         RETURNS (Dict[str, float]): the losses.
-        RAISES (ValueError): SP011 when the loss is not a number.
+        RAISES (ValueError): SP010 when the loss is not a number.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -243,7 +247,7 @@ class SpanRecognizer(TrainablePipe):
         output, backprop = self.model.begin_update(self._training_input(examples))
         if not np.isfinite(output.loss):
             raise ValueError(
-                Errors.SP011.format(component=self.name, value=output.loss)
+                Errors.SP010.format(component=self.name, value=output.loss)
             )
         # Also without gold: a shared encoder waits for the call of each listener.
         backprop(output)
@@ -313,6 +317,8 @@ class SpanRecognizer(TrainablePipe):
         # Positions in the concatenation of all documents: spans of different documents
         # never touch there, so one pass selects for all of them.
         spans = output.spans.shift(plan.flat_start[output.window])
+        space = white_space(docs)
+        spans = spans.take(~space[spans.start] & ~space[spans.end - 1])
         spans = resolve_overlaps(spans, settings.overlap)
         return _split_by_doc(spans, [len(doc) for doc in docs])
 
@@ -376,6 +382,7 @@ class SpanRecognizer(TrainablePipe):
         with self._label_check():
             super().from_disk(path, exclude=exclude)
         return self
+
     @contextmanager
     def _label_check(self) -> Iterator[None]:
         head = self.model.get_ref("output_layer")

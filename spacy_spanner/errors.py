@@ -29,18 +29,20 @@ class Errors(metaclass=_CodedMessages):
         "that holds your entities, or annotate doc.ents."
     )
     SP004 = (
-        "'{component}' found no labels: the {examples} examples are annotated, but hold "
-        "no entity (key '{key}'). Add examples with entities, or give the labels in "
-        "[initialize.components.{component}.labels]."
+        "'{component}' found no labels: the {examples} examples are annotated, but "
+        "hold no entity (key '{key}'). Add examples with entities, or give the labels "
+        "in [initialize.components.{component}.labels]."
     )
     SP005 = (
         "[training.score_weights] asks for {missing}, but no component of the pipeline "
         "produces it, so training could not tell good from bad models. '{component}' "
-        "with spans_key '{key}' produces: {produced}. Rename the weight, or set it to 0."
+        "with spans_key '{key}' produces: {produced}. Rename the weight, or set it "
+        "to 0."
     )
     SP006 = (
-        "'{component}': label_thresholds names labels that the component does not have: "
-        "{unknown}. Its labels are: {labels}. Remove them or correct the spelling."
+        "'{component}': label_thresholds names labels that the component does not "
+        "have: {unknown}. Its labels are: {labels}. Remove them or correct the "
+        "spelling."
     )
     SP007 = (
         "'{component}': the saved weights do not fit the component: they hold {saved} "
@@ -58,16 +60,13 @@ class Errors(metaclass=_CodedMessages):
         "is not the one that it was trained with."
     )
     SP010 = (
-        "The file {path} is not a dataset that can be read: {problem}. Expected {expected}."
-    )
-    SP011 = (
         "'{component}' was given a loss that is not a number ({value}) in training. "
         "Lower the learning rate in [training.optimizer], or look for broken vectors "
         "from the encoder."
     )
-    SP012 = (
-        "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. Move the "
-        "brackets to the edges of words."
+    SP011 = (
+        "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. "
+        "Move the brackets to the edges of words."
     )
 
 

@@ -1,7 +1,7 @@
 """Register a span model as a spaCy factory.
 
-A factory's arguments are the shared settings and the fields of the model's codec: names,
-types and defaults come from these two dataclasses and stand nowhere else.
+A factory's arguments are the shared settings and the fields of the model's codec:
+names, types and defaults come from these two dataclasses and stand nowhere else.
 """
 
 from dataclasses import MISSING, Field, fields
@@ -14,7 +14,7 @@ from thinc.api import Config, Model
 from .component import SpanRecognizer
 from .settings import DEFAULT_SPANS_KEY, SpanSettings
 
-DEFAULT_SCORE_WEIGHTS = {
+DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
     f"spans_{DEFAULT_SPANS_KEY}_f": 1.0,
     f"spans_{DEFAULT_SPANS_KEY}_p": 0.0,
     f"spans_{DEFAULT_SPANS_KEY}_r": 0.0,

@@ -22,6 +22,7 @@ from .windows import WindowPlan, spans_in_windows
 N_SHOWN = 3
 
 MISALIGNED = "with boundaries inside tokens of this tokenizer"
+PADDED = "that begin or end with white space"
 TOO_LONG = "longer than max_window"
 TOO_WIDE = "longer than the model's max_width"
 OUTSIDE = "that cross the boundary of a sentence or window"
@@ -33,7 +34,8 @@ class Survey(NamedTuple):
     n_examples, n_annotated, n_spans (int): counts.
     labels (Set[str]): labels of the gold.
     keys (Set[str]): span groups that exist in the references.
-    misaligned (List[str]): texts of spans that have no place on the tokens.
+    misaligned, padded (List[str]): texts of spans that have no place on the tokens, or
+        begin or end with white space.
     spans (List[Tuple[Doc, SpanTable]]): the others, on the predicted documents.
     """
 
@@ -43,6 +45,7 @@ class Survey(NamedTuple):
     labels: Set[str]
     keys: Set[str]
     misaligned: List[str]
+    padded: List[str]
     spans: List[Tuple[Doc, SpanTable]]
 
     def require_annotation(self, component: str, key: str) -> None:
@@ -70,6 +73,7 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
     labels: Set[str] = set()
     keys: Set[str] = set()
     misaligned: List[str] = []
+    padded: List[str] = []
     spans: List[Tuple[Doc, SpanTable]] = []
     for example in examples:
         n_examples += 1
@@ -83,9 +87,12 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
         labels.update(label_ids)
         gold = gold_spans(example, key, label_ids)
         if gold is not None:
-            misaligned.extend(span.text for span in gold.misaligned)
+            misaligned.extend(_span_texts(gold.misaligned))
+            padded.extend(_span_texts(gold.padded))
             spans.append((example.predicted, gold.spans))
-    return Survey(n_examples, n_annotated, n_spans, labels, keys, misaligned, spans)
+    return Survey(
+        n_examples, n_annotated, n_spans, labels, keys, misaligned, padded, spans
+    )
 
 
 class GoldReader:
@@ -110,7 +117,10 @@ class GoldReader:
         codec (SpanCodec): for the width of spans.
         labels (Set[str]): the labels of the component.
         """
-        lost: Dict[str, List[str]] = {MISALIGNED: found.misaligned}
+        lost: Dict[str, List[str]] = {
+            MISALIGNED: found.misaligned,
+            PADDED: found.padded,
+        }
         for doc, spans in found.spans:
             long = spans.end - spans.start > settings.max_window
             wide = ~codec.learnable(spans) & ~long
@@ -204,12 +214,11 @@ def read_batch(
         outside = gold.spans.take(~placed.reachable & expressible)
         doc = example.predicted
         lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
+        lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
         lost.setdefault(OUTSIDE, []).extend(_texts(doc, outside))
-        lost.setdefault(TOO_WIDE, []).extend(
-            _texts(doc, gold.spans.take(~expressible))
-        )
+        lost.setdefault(TOO_WIDE, []).extend(_texts(doc, gold.spans.take(~expressible)))
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
-        total += gold.spans.n_spans + len(gold.misaligned)
+        total += gold.spans.n_spans + len(gold.misaligned) + len(gold.padded)
     reader.report_batch(lost, total)
     kept = WindowPlan(*(column[annotated] for column in plan))
     return BatchGold(kept, by_window)

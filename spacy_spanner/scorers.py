@@ -121,9 +121,7 @@ def _score_by_nesting(
 def is_nested(span: SpanKey, spans: Iterable[SpanKey]) -> bool:
     """RETURNS (bool): whether another of the spans shares a token with this one."""
     start, end, _ = span
-    return any(
-        other != span and other[0] < end and start < other[1] for other in spans
-    )
+    return any(other != span and other[0] < end and start < other[1] for other in spans)
 
 
 def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:

@@ -34,19 +34,25 @@ probability = Rule(
 )
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
-    lambda value: isinstance(value, dict)
-    and all(probability.accepts(number) for number in value.values()),
+    lambda value: (
+        isinstance(value, dict)
+        and all(isinstance(label, str) for label in value)
+        and all(probability.accepts(number) for number in value.values())
+    ),
 )
-text = Rule("a text that is not empty", lambda value: isinstance(value, str) and value)
+yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
+text = Rule(
+    "a text that is not empty", lambda value: isinstance(value, str) and bool(value)
+)
 
 
 def at_least(minimum: int) -> Rule:
     """RETURNS (Rule): whole numbers from `minimum` on."""
     return Rule(
         f"a whole number of at least {minimum}",
-        lambda value: isinstance(value, int)
-        and not isinstance(value, bool)
-        and value >= minimum,
+        lambda value: (
+            isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+        ),
     )
 
 
@@ -117,6 +123,7 @@ class SpanSettings:
             label_thresholds=probabilities,
             overlap=one_of(OVERLAP_POLICIES),
             set_ents=one_of(SET_ENTS_MODES),
+            overwrite=yes_or_no,
             window=one_of(WINDOW_MODES),
             max_window=at_least(1),
             stride=at_least(0),

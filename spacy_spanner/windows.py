@@ -139,4 +139,4 @@ def spans_in_windows(spans: SpanTable, starts: Ints, ends: Ints) -> WindowSpans:
     by_window = [
         spans.take(row).shift(-start) for row, start in zip(inside, starts.tolist())
     ]
-    return WindowSpans(by_window, inside.any(axis=0))
+    return WindowSpans(by_window, np.asarray(inside.any(axis=0)))

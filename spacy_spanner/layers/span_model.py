@@ -67,5 +67,6 @@ def init(
                 component=head.name, seen=width, expected=head.get_dim("nI")
             )
         )
-    head.set_dim("nI", width)
+    if width is not None:
+        head.set_dim("nI", width)
     head.initialize()

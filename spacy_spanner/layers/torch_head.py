@@ -7,7 +7,16 @@ training, a group's loss runs backward at once, so that only one group's graph i
 both directions need memory for one group, however long the documents are.
 """
 
-from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Callable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    cast,
+)
 
 import numpy as np
 import torch
@@ -108,8 +117,9 @@ def forward(
 
     def backprop(_: HeadOutput) -> List[Floats2d]:
         gradient = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-        d_flat = torch2xp(gradient[:-1])
-        return model.ops.unflatten(d_flat, [len(doc) for doc in vectors])
+        d_flat = cast(Floats2d, torch2xp(gradient[:-1]))
+        lengths = model.ops.asarray1i([len(doc) for doc in vectors])
+        return model.ops.unflatten(d_flat, lengths)
 
     return HeadOutput(SpanTable.empty(), np.zeros(0, dtype=np.int64), loss), backprop
 

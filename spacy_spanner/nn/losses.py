@@ -39,9 +39,9 @@ def sparse_binary_cross_entropy(
     smoothing (float): targets are moved this far towards 1/2.
     RETURNS (Tensor): the sum over cells and labels, a scalar.
     """
-    loss = F.softplus(logits).sum() - (1 - smoothing) * (
-        mass * logits[cell, label]
-    ).sum()
+    loss = (
+        F.softplus(logits).sum() - (1 - smoothing) * (mass * logits[cell, label]).sum()
+    )
     if smoothing:
         loss = loss - smoothing / 2 * logits.sum()
     return loss

@@ -8,6 +8,7 @@ from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ...errors import Errors
 from ...layers.span_model import SpanInput, build_span_model
 from ...layers.torch_head import HeadOutput
 from .module import BiaffineModule
@@ -17,25 +18,35 @@ from .module import BiaffineModule
 def build_biaffine_model(
     tok2vec: Model[List[Doc], List[Floats2d]],
     *,
+    lstm_width: int = 200,
     hidden_width: int = 150,
     width_embedding: int = 25,
     n_widths: int = 32,
     dropout: float = 0.2,
-    input_dropout: float = 0.4,
+    input_dropout: float = 0.1,
 ) -> Model[SpanInput, HeadOutput]:
     """Build the biaffine span classifier on an encoder.
 
     tok2vec (Model): the encoder, or a listener to a shared one.
+    lstm_width (int): size of a BiLSTM between encoder and classifier, both directions
+        together, as in the authors' code; 0 for none.
     hidden_width (int): size of the representations of the two boundaries.
     width_embedding (int): size of the embedding of a span's width.
     n_widths (int): spans of this many tokens or more share one embedding.
     dropout (float): rate on the boundary representations. `[training] dropout` reaches
         the encoder only.
-    input_dropout (float): rate on the token vectors.
+    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    RAISES (ValueError): SP002 for an odd `lstm_width`.
     RETURNS (Model): see `build_span_model`.
     """
+    if lstm_width % 2:
+        expected = "an even number, for two directions of equal size"
+        raise ValueError(
+            Errors.SP002.format(name="lstm_width", expected=expected, value=lstm_width)
+        )
     build = partial(
         BiaffineModule,
+        lstm_width=lstm_width,
         hidden_width=hidden_width,
         width_embedding=width_embedding,
         n_widths=n_widths,

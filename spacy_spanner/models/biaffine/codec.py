@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch
 from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
-from ...settings import at_least, check, fraction, optional
+from ...settings import at_least, check, fraction, optional, yes_or_no
 from ...spans import SpanCells, enumerate_spans
 from ...types import Bools, Floats, Ints, SpanTable
 from .smoothing import SoftSpans, hard_boundaries, smooth_boundaries
@@ -59,6 +59,7 @@ class BiaffineCodec:
             boundary_smoothing=fraction,
             smoothing_distance=at_least(1),
             label_smoothing=fraction,
+            multilabel=yes_or_no,
             max_width=optional(at_least(1)),
         )
 
@@ -91,6 +92,7 @@ class BiaffineCodec:
             lengths,
             epsilon=self.boundary_smoothing,
             distance=self.smoothing_distance,
+            exclusive=not self.multilabel,
             max_width=self.max_width,
         )
         cell = _cell_index(cells, lengths, soft)
@@ -101,19 +103,20 @@ class BiaffineCodec:
     ) -> Tensor:
         """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
         logits = self._logits(module, batch, targets.cells)
-        entries = [
+        cell, label, mass = (
             torch.as_tensor(column, device=logits.device) for column in targets[1:]
-        ]
+        )
+        loss = sparse_soft_cross_entropy
         if self.multilabel:
-            margins = logits[:, 1:] - logits[:, :1]
-            return sparse_binary_cross_entropy(margins, *entries, self.label_smoothing)
-        return sparse_soft_cross_entropy(logits, *entries, self.label_smoothing)
+            logits = logits[:, 1:] - logits[:, :1]
+            loss = sparse_binary_cross_entropy
+        return loss(logits, cell, label, mass, smoothing=self.label_smoothing)
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
-        """Report labels at or above their threshold: with the softmax the best label of
-        a span, with `multilabel` every one.
+        """Report labels at or above their threshold: with the softmax the best of these
+        for each span, with `multilabel` all.
 
         thresholds (Tensor): (label,)
         RETURNS (Candidates): scored spans of the batch.
@@ -125,10 +128,11 @@ class BiaffineCodec:
             cell, label = (scores >= thresholds).nonzero(as_tuple=True)
             score = scores[cell, label]
         else:
-            top, best = logits[:, 1:].max(dim=-1)
-            scores = (top - logits.logsumexp(dim=-1)).exp()  # (cell,)
-            (cell,) = (scores >= thresholds[best]).nonzero(as_tuple=True)
-            label, score = best[cell], scores[cell]
+            scores = logits.softmax(dim=-1)[:, 1:]  # (cell, label)
+            passing = scores.where(scores >= thresholds, -1.0)
+            top, best = passing.max(dim=-1)
+            (cell,) = (top >= 0).nonzero(as_tuple=True)
+            label, score = best[cell], top[cell]
         window, start, last = (
             torch.as_tensor(column, device=logits.device)[cell] for column in cells
         )
@@ -143,7 +147,7 @@ class BiaffineCodec:
     ) -> Tensor:
         device = batch.vectors.device
         indices = (torch.as_tensor(column, device=device) for column in cells)
-        return module(batch.vectors, *indices, band=self.max_width)
+        return module(batch, *indices, band=self.max_width)
 
 
 def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:

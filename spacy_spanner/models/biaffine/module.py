@@ -7,10 +7,11 @@ third is a table of scores by width, because w_(j-i) only depends on the width.
 
 from typing import Optional
 
-import torch
 from torch import Tensor, nn
 
+from ...codec import WindowBatch
 from ...nn.biaffine import Biaffine
+from ...nn.lstm import BiLSTM
 from ...nn.mlp import Projection
 
 
@@ -22,6 +23,7 @@ class BiaffineModule(nn.Module):
         n_in: int,
         n_labels: int,
         *,
+        lstm_width: int,
         hidden_width: int,
         width_embedding: int,
         n_widths: int,
@@ -32,13 +34,18 @@ class BiaffineModule(nn.Module):
 
         n_in (int): size of the token vectors.
         n_labels (int): number of labels; "no entity" comes on top, as class 0.
+        lstm_width (int): size of the BiLSTM's output, 0 for none.
         hidden_width (int): size of the boundary representations h^s and h^e.
         width_embedding (int): size of the width embedding w.
         n_widths (int): spans of this many tokens or more share one embedding.
         dropout (float): rate behind the boundary representations.
-        input_dropout (float): rate on the token vectors.
+        input_dropout (float): rate in front of the BiLSTM, and behind it.
         """
         super().__init__()
+        self.lstm: Optional[BiLSTM] = None
+        if lstm_width:
+            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
+            n_in = lstm_width
         rates = {"dropout": dropout, "input_dropout": input_dropout}
         self.start = Projection(n_in, hidden_width, **rates)
         self.last = Projection(n_in, hidden_width, **rates)
@@ -48,7 +55,7 @@ class BiaffineModule(nn.Module):
 
     def forward(
         self,
-        vectors: Tensor,
+        batch: WindowBatch,
         window: Tensor,
         start: Tensor,
         last: Tensor,
@@ -57,19 +64,23 @@ class BiaffineModule(nn.Module):
     ) -> Tensor:
         """Score the given spans.
 
-        vectors (Tensor): (batch, token, width)
+        batch (WindowBatch): vectors of shape (batch, token, width)
         window, start, last (Tensor): the spans, as indices. Shape: (cell,)
         band (Optional[int]): no span has more tokens.
         RETURNS (Tensor): (cell, class), class 0 is "no entity".
         """
+        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
         band = None if band is None or band >= vectors.shape[1] else band
         scores = self.biaffine(self.start(vectors), self.last(vectors), band)
         width = last - start
         column = last if band is None else width
         pair_scores = scores[window, start, column]  # (cell, class)
-        return pair_scores + self.scores_by_width()[
-            width.clamp(max=self.width_embedding.num_embeddings - 1)
-        ]
+        return (
+            pair_scores
+            + self.scores_by_width()[
+                width.clamp(max=self.width_embedding.num_embeddings - 1)
+            ]
+        )
 
     def scores_by_width(self) -> Tensor:
         """RETURNS (Tensor): what the width adds to the scores. (width, class)"""

@@ -37,7 +37,9 @@ def diamond(distance: int) -> Tuple[Ints, Ints]:
 def hard_boundaries(window: Ints, start: Ints, last: Ints, label: Ints) -> SoftSpans:
     """RETURNS (SoftSpans): mass 1 for each distinct gold span. Columns: (entry,)"""
     entries = np.unique(np.stack([window, start, last, label]), axis=1)
-    return SoftSpans(*entries, np.ones(entries.shape[1], dtype=np.float32))
+    window, start, last, label = entries
+    ones = np.ones(entries.shape[1], dtype=np.float32)
+    return SoftSpans(window, start, last, label, ones)
 
 
 def smooth_boundaries(
@@ -46,28 +48,29 @@ def smooth_boundaries(
     *,
     epsilon: float,
     distance: int,
+    exclusive: bool = True,
     max_width: Optional[int] = None,
 ) -> SoftSpans:
     """Spread epsilon of each gold span's mass over the spans within `distance`.
 
     Every ring at Manhattan distance d = 1..D gets epsilon / D in equal parts. What
-    falls on an impossible position goes back to the gold span. Contributions add up; a
-    cell that collects more than 1 is scaled down to 1.
+    falls on an impossible position goes back to the gold span. Contributions add up;
+    what collects more than 1 is scaled down to 1.
 
     gold (SoftSpans): distinct gold spans of a batch of windows.
     lengths (Ints): tokens per window. Shape: (batch,)
     epsilon (float): share of the mass that is given away.
     distance (int): D, the largest move of the boundaries.
+    exclusive (bool): whether the labels of a span share one probability, so that
+        their sum is scaled; otherwise each label has its own.
     max_width (Optional[int]): spans of more tokens are impossible.
     RETURNS (SoftSpans): where the mass lies.
     """
-    if not epsilon or not len(gold.mass):
-        return gold
     limit = np.asarray(lengths)[gold.window][:, None]
     widest = limit if max_width is None else np.minimum(limit, max_width)
     kept = np.full(len(gold.mass), 1.0 - epsilon)
     columns = []
-    for ring in range(1, distance + 1):
+    for ring in range(1, distance + 1) if epsilon else ():
         move_start, move_last = diamond(ring)
         start = gold.start[:, None] + move_start  # (span, move)
         last = gold.last[:, None] + move_last
@@ -81,18 +84,27 @@ def smooth_boundaries(
             (gold.window[span], start[possible], last[possible], gold.label[span], mass)
         )
     columns.append((*gold[:4], kept))
-    return _add_up(*(np.concatenate(column) for column in zip(*columns)))
+    window, start, last, label, mass = map(np.concatenate, zip(*columns))
+    soft = _add_up(SoftSpans(window, start, last, label, mass))
+    limited = soft[:3] if exclusive else soft[:4]
+    return soft._replace(mass=_limit(np.stack(limited), soft.mass))
 
 
-def _add_up(
-    window: Ints, start: Ints, last: Ints, label: Ints, mass: Floats
-) -> SoftSpans:
-    """Add the mass of equal entries, and scale cells down that hold more than 1."""
-    entries, entry = np.unique(
-        np.stack([window, start, last, label]), axis=1, return_inverse=True
-    )
-    total = np.bincount(entry.reshape(-1), weights=mass, minlength=entries.shape[1])
-    _, cell = np.unique(entries[:3], axis=1, return_inverse=True)
-    cell = cell.reshape(-1)
-    total /= np.maximum(np.bincount(cell, weights=total), 1.0)[cell]
-    return SoftSpans(*entries, total.astype(np.float32))
+def _add_up(soft: SoftSpans) -> SoftSpans:
+    """Add the mass of equal entries."""
+    keys = np.stack(soft[:4])
+    entries, entry = np.unique(keys, axis=1, return_inverse=True)
+    mass = np.bincount(entry.reshape(-1), soft.mass, minlength=entries.shape[1])
+    window, start, last, label = entries
+    return SoftSpans(window, start, last, label, mass.astype(np.float32))
+
+
+def _limit(keys: Ints, mass: Floats) -> Floats:
+    """Scale the mass of equal keys down to a sum of 1.
+
+    keys (Ints): (key, entry). mass (Floats): (entry,). RETURNS (Floats): (entry,)
+    """
+    _, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.reshape(-1)
+    overflow = np.maximum(np.bincount(group, weights=mass), 1.0)
+    return (mass / overflow[group]).astype(np.float32)

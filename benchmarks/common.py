@@ -1,0 +1,155 @@
+"""What all benchmarks share: data, systems, training, measuring in fresh processes."""
+
+import json
+import multiprocessing
+import platform
+import random
+import resource
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
+
+import spacy
+import torch
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import fix_random_seed, minibatch
+from thinc.api import Optimizer
+
+from spacy_spanner.corpus.columns import read_sentences, to_doc
+
+SPANS_KEY = "ents"
+DROPOUT = 0.1
+
+# Train and test files below the data folder. For "genia", the dev part is the training
+# data, because the original train part is large.
+DATASETS = {
+    "genia": ("genia/genia.dev.iob2", "genia/genia.test.iob2"),
+    "wnut17": ("wnut17/wnut17train.conll", "wnut17/emerging.test.annotated"),
+}
+
+CNN = {
+    "@architectures": "spacy.HashEmbedCNN.v2",
+    "pretrained_vectors": None,
+    "width": 96,
+    "depth": 4,
+    "embed_size": 2000,
+    "window_size": 1,
+    "maxout_pieces": 3,
+    "subword_features": True,
+}
+ENCODERS = {"cnn": CNN}
+
+SUGGESTER = {
+    "@misc": "spacy.ngram_range_suggester.v1",
+    "min_size": 1,
+    "max_size": 12,
+}
+
+
+class Corpus(NamedTuple):
+    """Annotated documents of one sentence each."""
+
+    train: List[Doc]
+    test: List[Doc]
+
+
+def read_corpus(name: str, folder: Path, nlp: Language) -> Corpus:
+    """RETURNS (Corpus): the dataset of that name below the folder."""
+    splits = []
+    for relative in DATASETS[name]:
+        with (folder / relative).open(encoding="utf8") as lines:
+            sentences = read_sentences(lines, source=relative)
+            splits.append(
+                [to_doc(s, nlp.vocab, spans_key=SPANS_KEY) for s in sentences]
+            )
+    return Corpus(*splits)
+
+
+def to_examples(docs: Sequence[Doc]) -> List[Example]:
+    """RETURNS (List[Example]): gold beside a document with the same bare tokens."""
+    return [
+        Example(Doc(doc.vocab, words=[token.text for token in doc]), doc)
+        for doc in docs
+    ]
+
+
+def build_pipeline(system: str, encoder: str) -> Language:
+    """Build a pipeline of one component.
+
+    system (str): a factory of this package, "spancat", or "encoder" for a bare tok2vec.
+    encoder (str): a key of `ENCODERS`.
+    RETURNS (Language): not initialized.
+    """
+    nlp = spacy.blank("en")
+    tok2vec = ENCODERS[encoder]
+    if system == "encoder":
+        nlp.add_pipe("tok2vec", config={"model": tok2vec})
+    elif system == "spancat":
+        config = {"spans_key": SPANS_KEY, "suggester": SUGGESTER}
+        nlp.add_pipe("spancat", config={**config, "model": {"tok2vec": tok2vec}})
+    else:
+        nlp.add_pipe(system, config={"model": {"tok2vec": tok2vec}})
+    return nlp
+
+
+def train_epoch(
+    nlp: Language,
+    examples: Sequence[Example],
+    optimizer: Optimizer,
+    *,
+    batch_size: int,
+    rng: random.Random,
+) -> Iterator[int]:
+    """Take one pass in random order, with spaCy's own update loop.
+
+    YIELDS (int): after each step, the words of its batch.
+    """
+    order = list(examples)
+    rng.shuffle(order)
+    for batch in minibatch(order, batch_size):
+        nlp.update(batch, sgd=optimizer, drop=DROPOUT, losses={})
+        yield sum(len(example.predicted) for example in batch)
+
+
+def start_training(nlp: Language, examples: Sequence[Example], seed: int) -> Optimizer:
+    """Seed everything and initialize.
+
+    RETURNS (Optimizer): spaCy's default: Adam, learning rate 0.001.
+    """
+    fix_random_seed(seed)
+    return nlp.initialize(lambda: examples)
+
+
+def peak_memory_mb() -> float:
+    """RETURNS (float): the largest resident size of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def in_fresh_process(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a function in a new process, so that memory and caches are its own.
+
+    RETURNS (Any): what the function returns.
+    """
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, args, kwargs)
+
+
+def describe_machine() -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): what the numbers depend on."""
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "processor": platform.processor() or platform.machine(),
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "spacy": spacy.__version__,
+        "torch": torch.__version__,
+    }
+
+
+def write_json(path: Path, results: Any) -> None:
+    """Write results beside a description of the machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"machine": describe_machine(), "results": results}
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf8")

@@ -1,0 +1,17 @@
+"""Delete the folders that the workflow writes."""
+
+import shutil
+
+from datasets import ROOT
+
+OUTPUTS = ("corpus", "training", "metrics")
+
+
+def main() -> None:
+    """Remove corpora, trained pipelines and metrics."""
+    for name in OUTPUTS:
+        shutil.rmtree(ROOT / name, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

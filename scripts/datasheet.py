@@ -1,0 +1,99 @@
+"""Count the demo corpora, and write the table into their datasheet."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Dict, List, Set
+
+import spacy
+from datasets import DATASETS, ROOT, SPANS_KEY, SPLITS, Dataset
+from report import markdown_table
+from spacy.tokens import Doc
+
+DATASHEET = ROOT / "assets" / "demo" / "DATASHEET.md"
+BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
+ROWS = (
+    "documents",
+    "sentences",
+    "tokens",
+    "entities",
+    "entities a sentence",
+    "inside or around another, %",
+    "longest entity, tokens",
+    "sentences without entity",
+    "entity texts also in train, %",
+)
+
+
+def count(docs: List[Doc], known: Set[str]) -> Dict[str, str]:
+    """Count one split.
+
+    docs (List[Doc]): its documents.
+    known (Set[str]): entity texts of the train part.
+    RETURNS (Dict[str, str]): one value for each of `ROWS`, and one for each label.
+    """
+    sentences = [sent for doc in docs for sent in doc.sents]
+    spans = [span for doc in docs for span in doc.spans[SPANS_KEY]]
+    nested = sum(_is_nested(span) for span in spans)
+    covered = {id(s): any(_inside(e, s) for e in spans) for s in sentences}
+    texts = {span.text for span in spans}
+    values = (
+        len(docs),
+        len(sentences),
+        sum(map(len, docs)),
+        len(spans),
+        f"{len(spans) / len(sentences):.2f}",
+        f"{100 * nested / len(spans):.0f}",
+        max(map(len, spans)),
+        sum(not found for found in covered.values()),
+        f"{100 * len(texts & known) / len(texts):.1f}",
+    )
+    labels = Counter(span.label_ for span in spans)
+    return {
+        **dict(zip(ROWS, map(str, values))),
+        **{label: str(number) for label, number in sorted(labels.items())},
+    }
+
+
+def _inside(span: spacy.tokens.Span, sentence: spacy.tokens.Span) -> bool:
+    same = span.doc is sentence.doc
+    return same and sentence.start <= span.start and span.end <= sentence.end
+
+
+def _is_nested(span: spacy.tokens.Span) -> bool:
+    return any(
+        other.start < span.end and span.start < other.end and other != span
+        for other in span.doc.spans[SPANS_KEY]
+    )
+
+
+def tabulate(dataset: Dataset) -> str:
+    """RETURNS (str): the Markdown table of a dataset, a column for each split."""
+    nlp = spacy.blank(dataset.lang)
+    splits = {split: list(dataset.read(split, nlp)) for split in SPLITS}
+    known = {span.text for doc in splits["train"] for span in doc.spans[SPANS_KEY]}
+    columns = {split: count(docs, known) for split, docs in splits.items()}
+    keys = dict.fromkeys(key for column in columns.values() for key in column)
+    rows = [[key, *(columns[split].get(key, "0") for split in SPLITS)] for key in keys]
+    return markdown_table(["", *SPLITS], rows)
+
+
+def render() -> str:
+    """RETURNS (str): the counted part of the datasheet."""
+    parts = [f"### {name}\n\n{tabulate(found)}" for name, found in DATASETS.items()]
+    return f"{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}"
+
+
+def update(path: Path) -> bool:
+    """Put the counts into the datasheet.
+
+    RETURNS (bool): whether it changed.
+    """
+    old = path.read_text(encoding="utf8")
+    before, rest = old.split(BEGIN)
+    new = before + render() + rest.split(END)[1]
+    path.write_text(new, encoding="utf8")
+    return new != old
+
+
+if __name__ == "__main__":
+    print("changed" if update(DATASHEET) else "up to date")

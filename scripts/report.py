@@ -1,0 +1,65 @@
+"""Write the scores of all models of a dataset as one Markdown page."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import srsly
+import typer
+from wasabi import msg
+
+COLUMNS = {
+    "P": "spans_ents_p",
+    "R": "spans_ents_r",
+    "F1": "spans_ents_f",
+    "F1 flat": "spans_ents_flat_f",
+    "F1 nested": "spans_ents_nested_f",
+    "ECE": "spans_ents_ece",
+}
+
+
+def percent(value: Optional[float]) -> str:
+    """RETURNS (str): the share in percent; a dash for nothing to score."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def markdown_table(header: List[str], rows: List[List[str]]) -> str:
+    """RETURNS (str): a table; all columns but the first are numbers."""
+    rule = ["---"] + ["--:"] * (len(header) - 1)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
+
+
+def render(dataset: str, scores: Dict[str, Dict[str, Any]]) -> str:
+    """Lay out the page.
+
+    scores (Dict[str, Dict[str, Any]]): scores by model.
+    RETURNS (str): Markdown.
+    """
+    overview = [
+        [model, *(percent(found.get(key)) for key in COLUMNS.values())]
+        for model, found in scores.items()
+    ]
+    parts = [
+        f"# Results on {dataset}",
+        "Scores on the test part, in percent: boundaries and label must be right.",
+        markdown_table(["model", *COLUMNS], overview),
+    ]
+    for model, found in scores.items():
+        by_type = sorted((found.get("spans_ents_per_type") or {}).items())
+        rows = [[label, *(percent(prf[x]) for x in "prf")] for label, prf in by_type]
+        parts += [f"## {model}", markdown_table(["label", "P", "R", "F1"], rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(dataset: str, metrics: Path, output: Path) -> None:
+    """Collect the JSON files in METRICS into the page OUTPUT."""
+    scores = {
+        path.stem: srsly.read_json(path) for path in sorted(metrics.glob("*.json"))
+    }
+    page = render(dataset, scores)
+    output.write_text(page, encoding="utf8")
+    print(page)
+    msg.good(f"Wrote {output}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,59 @@
+"""Train the models of the workflow, one after the other."""
+
+from pathlib import Path
+from typing import Any, Dict, List
+
+import spacy
+import typer
+from datasets import ROOT, get_dataset
+from spacy.cli.train import train
+from wasabi import msg
+
+
+def config_path(model: str, encoder: str) -> Path:
+    """RETURNS (Path): the config of a model on an encoder.
+
+    RAISES (SystemExit): where there is none, with those that exist.
+    """
+    path = ROOT / "configs" / f"{model}_{encoder}.cfg"
+    if not path.exists():
+        existing = ", ".join(sorted(found.name for found in path.parent.glob("*.cfg")))
+        raise SystemExit(f"There is no config {path.name}. There are: {existing}")
+    return path
+
+
+def overrides(dataset: str, corpus: Path, seed: int) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): settings of the config that depend on the dataset."""
+    lang = get_dataset(dataset).lang
+    tokenizer = spacy.blank(lang).config["nlp"]["tokenizer"]
+    return {
+        "paths.train": str(corpus / "train.spacy"),
+        "paths.dev": str(corpus / "dev.spacy"),
+        "system.seed": seed,
+        "nlp.lang": lang,
+        "nlp.tokenizer.@tokenizers": tokenizer["@tokenizers"],
+    }
+
+
+def main(
+    dataset: str = typer.Argument(..., help="Name of the dataset"),
+    corpus: Path = typer.Argument(..., help="Folder with its .spacy files"),
+    output: Path = typer.Argument(..., help="Folder to write pipelines to"),
+    models: str = typer.Option(..., help="Names of models, with spaces between"),
+    encoder: str = typer.Option("cnn", help="Which config of each model"),
+    config: str = typer.Option("", help="A config to train instead of all that"),
+    gpu: int = typer.Option(-1, help="GPU, or -1 for the CPU"),
+    seed: int = typer.Option(0),
+) -> None:
+    """Train every model on DATASET; the best on its dev part is kept in OUTPUT."""
+    paths: List[Path] = [config_path(model, encoder) for model in models.split()]
+    if config:
+        paths = [Path(config)]
+    for path in paths:
+        msg.divider(path.stem)
+        settings = overrides(dataset, corpus, seed)
+        train(path, output / path.stem, use_gpu=gpu, overrides=settings)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,192 @@
+"""Rules of settings, and the settings that all components share."""
+
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacy_spanner.settings import (
+    Rule,
+    SpanSettings,
+    at_least,
+    check,
+    fraction,
+    one_of,
+    optional,
+    probabilities,
+    probability,
+    text,
+)
+
+NAN = float("nan")
+
+ACCEPTED = [
+    (fraction, 0),
+    (fraction, 0.0),
+    (fraction, 0.999),
+    (probability, 0),
+    (probability, 1),
+    (probability, 0.5),
+    (probability, np.float64(0.5)),
+    (probabilities, {}),
+    (probabilities, {"PER": 0.0, "ORG": 1}),
+    (text, "ents"),
+    (at_least(2), 2),
+    (at_least(2), 3),
+    (at_least(0), 0),
+    (one_of(("a", "b")), "b"),
+    (optional(at_least(1)), None),
+    (optional(at_least(1)), 1),
+]
+REJECTED = [
+    (fraction, 1),
+    (fraction, -0.1),
+    (fraction, True),
+    (fraction, "0.5"),
+    (fraction, None),
+    (fraction, NAN),
+    (probability, 1.1),
+    (probability, -0.1),
+    (probability, False),
+    (probability, "1"),
+    (probability, NAN),
+    (probability, [0.5]),
+    (probabilities, None),
+    (probabilities, 0.5),
+    (probabilities, [("PER", 0.5)]),
+    (probabilities, {"PER": 0.5, "ORG": 1.5}),
+    (probabilities, {"PER": "0.5"}),
+    (text, ""),
+    (text, None),
+    (text, 3),
+    (at_least(2), 1),
+    (at_least(2), 2.0),
+    (at_least(0), True),
+    (at_least(0), "1"),
+    (at_least(0), None),
+    (one_of(("a", "b")), "c"),
+    (one_of(("a", "b")), ""),
+    (one_of(("a", "b")), None),
+    (one_of(("a", "b")), ["a"]),
+    (optional(at_least(1)), 0),
+    (optional(at_least(1)), "1"),
+]
+
+
+@pytest.mark.parametrize("rule, value", ACCEPTED)
+def test_rule_accepts(rule: Rule, value: Any) -> None:
+    assert rule.accepts(value)
+
+
+@pytest.mark.parametrize("rule, value", REJECTED)
+def test_rule_rejects(rule: Rule, value: Any) -> None:
+    assert not rule.accepts(value)
+
+
+@pytest.mark.parametrize(
+    "rule, word",
+    [
+        (at_least(7), "7"),
+        (one_of(("flat", "any")), "'flat', 'any'"),
+        (optional(at_least(7)), "null"),
+    ],
+)
+def test_rule_says_what_is_expected(rule: Rule, word: str) -> None:
+    assert word in rule.expected
+
+
+def test_check_names_the_first_setting_that_breaks_its_rule() -> None:
+    settings = SpanSettings()
+    with pytest.raises(
+        ValueError, match=r"\[SP002\] Setting 'stride'.*at least 65.*64"
+    ):
+        check(settings, seed=at_least(0), stride=at_least(65), max_cells=text)
+
+
+def test_check_of_good_settings_is_silent() -> None:
+    check(SpanSettings(), threshold=probability, spans_key=text)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("spans_key", ""),
+        ("spans_key", None),
+        ("threshold", 1.5),
+        ("threshold", -0.5),
+        ("threshold", "high"),
+        ("label_thresholds", {"PER": 2}),
+        ("label_thresholds", None),
+        ("overlap", "crossing"),
+        ("overlap", None),
+        ("set_ents", "on"),
+        ("set_ents", True),
+        ("window", "paragraph"),
+        ("window", None),
+        ("max_window", 0),
+        ("max_window", 12.5),
+        ("stride", -1),
+        ("stride", 0.5),
+        ("max_cells", 0),
+        ("max_cells", 1e6),
+        ("seed", -1),
+        ("seed", None),
+        pytest.param(
+            "overwrite",
+            "no",
+            marks=pytest.mark.xfail(strict=True, reason="overwrite is not checked"),
+        ),
+    ],
+)
+def test_settings_reject_a_wrong_value(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"SP002.*'{name}'"):
+        SpanSettings(**{name: value})
+
+
+@pytest.mark.parametrize("stride", [8, 9])
+def test_settings_reject_a_stride_that_does_not_advance(stride: int) -> None:
+    with pytest.raises(ValueError, match=r"SP002.*'stride'.*max_window, which is 8"):
+        SpanSettings(max_window=8, stride=stride)
+
+
+def test_settings_accept_the_largest_stride() -> None:
+    assert SpanSettings(max_window=8, stride=7).stride == 7
+
+
+def test_settings_accept_the_smallest_windows() -> None:
+    settings = SpanSettings(max_window=1, stride=0, max_cells=1)
+    assert (settings.max_window, settings.stride, settings.max_cells) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("spans_key", "ents"),
+        ("label_thresholds", {}),
+        ("overlap", "nested"),
+        ("set_ents", "off"),
+        ("overwrite", True),
+        ("window", "sentence"),
+        ("max_window", 256),
+        ("stride", 64),
+    ],
+)
+def test_settings_have_the_promised_default(name: str, value: Any) -> None:
+    assert getattr(SpanSettings(), name) == value
+
+
+def test_settings_do_not_share_their_mapping() -> None:
+    SpanSettings().label_thresholds["PER"] = 0.1
+    assert SpanSettings().label_thresholds == {}
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        SpanSettings().threshold = 0.1  # type: ignore[misc]
+
+
+def test_settings_explain_each_of_their_fields() -> None:
+    documentation = SpanSettings.__doc__ or ""
+    for field in fields(SpanSettings):
+        assert f"{field.name} (" in documentation

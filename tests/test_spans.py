@@ -1,0 +1,378 @@
+"""The mathematics of spans: enumeration, conflicts, duplicates, selection."""
+
+from itertools import combinations
+from random import Random
+from typing import Dict, List, Tuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_spanner.spans import (
+    OVERLAP_POLICIES,
+    by_length,
+    by_preference,
+    choose_in_order,
+    conflicts,
+    crosses,
+    enumerate_spans,
+    in_document_order,
+    merge_duplicates,
+    overlaps,
+    resolve_overlaps,
+)
+from spacy_spanner.types import ScoredSpan, SpanTable
+
+Row = Tuple[int, int, int, float]
+
+# ---------------------------------------------------------------- enumeration
+
+
+def cells(lengths: List[int], max_width: int | None = None) -> List[Tuple[int, ...]]:
+    columns = enumerate_spans(np.asarray(lengths), max_width)
+    return list(zip(*(column.tolist() for column in columns)))
+
+
+def test_enumerate_spans_lists_the_upper_triangle() -> None:
+    assert cells([3]) == [
+        (0, 0, 0),
+        (0, 0, 1),
+        (0, 0, 2),
+        (0, 1, 1),
+        (0, 1, 2),
+        (0, 2, 2),
+    ]
+
+
+def test_enumerate_spans_of_several_windows_stays_inside_each() -> None:
+    assert cells([1, 2]) == [(0, 0, 0), (1, 0, 0), (1, 0, 1), (1, 1, 1)]
+
+
+def test_enumerate_spans_with_band_leaves_out_wide_spans() -> None:
+    assert cells([4], max_width=2) == [
+        (0, 0, 0),
+        (0, 0, 1),
+        (0, 1, 1),
+        (0, 1, 2),
+        (0, 2, 2),
+        (0, 2, 3),
+        (0, 3, 3),
+    ]
+
+
+def test_enumerate_spans_with_band_of_one_lists_single_tokens() -> None:
+    assert cells([3], max_width=1) == [(0, 0, 0), (0, 1, 1), (0, 2, 2)]
+
+
+def test_enumerate_spans_with_band_wider_than_the_window_lists_all() -> None:
+    assert cells([3], max_width=9) == cells([3])
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+def test_enumerate_spans_without_tokens_is_empty(lengths: List[int]) -> None:
+    assert cells(lengths) == []
+
+
+def test_enumerate_spans_of_an_empty_window_between_others_skips_it() -> None:
+    assert cells([1, 0, 1]) == [(0, 0, 0), (2, 0, 0)]
+
+
+@given(st.lists(st.integers(0, 7), max_size=5), st.one_of(st.none(), st.integers(1, 8)))
+def test_enumerate_spans_equals_three_nested_loops(
+    lengths: List[int], max_width: int | None
+) -> None:
+    expected = [
+        (window, start, last)
+        for window, length in enumerate(lengths)
+        for start in range(length)
+        for last in range(start, length)
+        if max_width is None or last - start < max_width
+    ]
+    assert cells(lengths, max_width) == expected
+
+
+# ------------------------------------------------------------------ relations
+
+RELATIONS = [
+    pytest.param((1, 3), (1, 3), True, False, id="equal"),
+    pytest.param((0, 2), (2, 4), False, False, id="adjacent"),
+    pytest.param((0, 1), (3, 4), False, False, id="apart"),
+    pytest.param((1, 4), (1, 2), True, False, id="same start"),
+    pytest.param((1, 4), (3, 4), True, False, id="same end"),
+    pytest.param((0, 5), (2, 3), True, False, id="inside"),
+    pytest.param((2, 3), (2, 3), True, False, id="equal of one token"),
+    pytest.param((2, 3), (3, 4), False, False, id="adjacent of one token"),
+    pytest.param((0, 2), (1, 3), True, True, id="crossing by one token"),
+    pytest.param((0, 4), (1, 6), True, True, id="crossing by three tokens"),
+]
+
+
+@pytest.mark.parametrize("a, b, overlapping, crossing", RELATIONS)
+@pytest.mark.parametrize("swap", [False, True])
+def test_relations_of_two_spans(
+    a: Tuple[int, int],
+    b: Tuple[int, int],
+    overlapping: bool,
+    crossing: bool,
+    swap: bool,
+) -> None:
+    if swap:
+        a, b = b, a
+    starts, ends = np.asarray([b[0]]), np.asarray([b[1]])
+    assert overlaps(*a, starts, ends).tolist() == [overlapping]
+    assert crosses(*a, starts, ends).tolist() == [crossing]
+    assert conflicts(*a, starts, ends, "flat").tolist() == [overlapping]
+    assert conflicts(*a, starts, ends, "nested").tolist() == [crossing]
+    assert conflicts(*a, starts, ends, "any").tolist() == [False]
+
+
+def test_conflicts_compares_with_each_of_many_spans() -> None:
+    starts, ends = np.asarray([0, 1, 3, 4]), np.asarray([2, 2, 6, 5])
+    assert conflicts(1, 4, starts, ends, "flat").tolist() == [True, True, True, False]
+    assert conflicts(1, 4, starts, ends, "nested").tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("policy", OVERLAP_POLICIES)
+def test_conflicts_with_no_spans_is_empty(policy: str) -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert conflicts(0, 1, none, none, policy).tolist() == []
+
+
+# --------------------------------------------------------------------- orders
+
+
+def test_in_document_order_sorts_by_start_then_longer_then_label() -> None:
+    table = SpanTable.of([(2, 3, 0), (0, 1, 0), (0, 3, 1), (0, 3, 0)])
+    rows = [row[:3] for row in in_document_order(table).rows()]
+    assert rows == [(0, 3, 0), (0, 3, 1), (0, 1, 0), (2, 3, 0)]
+
+
+def test_by_preference_sorts_by_score_then_start_then_end_then_label() -> None:
+    table = SpanTable.of(
+        [(1, 3, 1, 0.5), (1, 3, 0, 0.5), (1, 2, 9, 0.5), (0, 9, 9, 0.5), (5, 6, 0, 0.9)]
+    )
+    rows = [row[:3] for row in by_preference(table).rows()]
+    assert rows == [(5, 6, 0), (0, 9, 9), (1, 2, 9), (1, 3, 0), (1, 3, 1)]
+
+
+def test_by_length_sorts_by_width_then_score_then_start_then_label() -> None:
+    table = SpanTable.of(
+        [
+            (4, 5, 0, 1.0),
+            (3, 5, 0, 0.5),
+            (2, 4, 1, 0.5),
+            (2, 4, 0, 0.5),
+            (6, 8, 0, 0.75),
+        ]
+    )
+    rows = [row[:3] for row in by_length(table).rows()]
+    assert rows == [(6, 8, 0), (2, 4, 0), (2, 4, 1), (3, 5, 0), (4, 5, 0)]
+
+
+# ----------------------------------------------------------------- duplicates
+
+
+def test_merge_duplicates_keeps_the_best_score() -> None:
+    table = SpanTable.of([(0, 2, 0, 0.25), (0, 2, 0, 0.75), (0, 2, 0, 0.5)])
+    assert merge_duplicates(table).rows() == [ScoredSpan(0, 2, 0, 0.75)]
+
+
+def test_merge_duplicates_keeps_what_differs_in_one_column() -> None:
+    rows = [(0, 2, 0, 0.5), (0, 2, 1, 0.5), (0, 3, 0, 0.5), (1, 2, 0, 0.5)]
+    assert merge_duplicates(SpanTable.of(rows)).rows() == rows
+
+
+def test_merge_duplicates_of_an_empty_table_is_empty() -> None:
+    assert merge_duplicates(SpanTable.empty()).n_spans == 0
+
+
+# ------------------------------------------------------------------ selection
+
+
+def resolved(rows: List[Row], policy: str) -> List[Tuple[int, ...]]:
+    return [row[:3] for row in resolve_overlaps(SpanTable.of(rows), policy).rows()]
+
+
+@pytest.mark.parametrize(
+    "policy, expected",
+    [("flat", [(1, 3, 0)]), ("nested", [(0, 5, 0), (1, 3, 0)])],
+)
+def test_resolve_overlaps_of_a_span_inside_another(
+    policy: str, expected: List[Tuple[int, ...]]
+) -> None:
+    assert resolved([(0, 5, 0, 0.5), (1, 3, 0, 0.75)], policy) == expected
+
+
+@pytest.mark.parametrize("policy", ["flat", "nested"])
+def test_resolve_overlaps_of_crossing_spans_keeps_the_higher_score(policy: str) -> None:
+    assert resolved([(0, 3, 0, 0.5), (2, 5, 0, 0.75)], policy) == [(2, 5, 0)]
+
+
+def test_resolve_overlaps_with_any_keeps_crossing_spans() -> None:
+    rows = [(2, 5, 0, 0.75), (0, 3, 0, 0.5)]
+    assert resolved(rows, "any") == [(0, 3, 0), (2, 5, 0)]
+
+
+@pytest.mark.parametrize("policy", ["flat", "nested"])
+def test_resolve_overlaps_of_a_chain_frees_what_a_dropped_span_blocked(
+    policy: str,
+) -> None:
+    chain = [(0, 3, 0, 0.75), (2, 5, 0, 0.5), (4, 7, 0, 0.25)]
+    assert resolved(chain, policy) == [(0, 3, 0), (4, 7, 0)]
+
+
+@pytest.mark.parametrize("policy", ["flat", "nested"])
+def test_resolve_overlaps_of_a_chain_led_by_its_middle(policy: str) -> None:
+    chain = [(0, 3, 0, 0.5), (2, 5, 0, 0.75), (4, 7, 0, 0.25)]
+    assert resolved(chain, policy) == [(2, 5, 0)]
+
+
+def test_resolve_overlaps_of_a_long_chain_keeps_every_other() -> None:
+    chain = [(2 * i, 2 * i + 3, 0, 1 - i / 8) for i in range(5)]
+    assert resolved(chain, "nested") == [(0, 3, 0), (4, 7, 0), (8, 11, 0)]
+
+
+@pytest.mark.parametrize("policy", ["flat", "nested"])
+def test_resolve_overlaps_of_a_tie_prefers_the_earlier_start(policy: str) -> None:
+    assert resolved([(2, 5, 0, 0.5), (0, 3, 0, 0.5)], policy) == [(0, 3, 0)]
+
+
+def test_resolve_overlaps_of_a_tie_with_one_start_prefers_the_earlier_end() -> None:
+    assert resolved([(0, 3, 0, 0.5), (0, 2, 0, 0.5)], "flat") == [(0, 2, 0)]
+
+
+def test_resolve_overlaps_of_a_tie_with_same_boundaries_prefers_the_lower_label() -> (
+    None
+):
+    assert resolved([(0, 2, 1, 0.5), (0, 2, 0, 0.5)], "flat") == [(0, 2, 0)]
+
+
+@pytest.mark.parametrize("policy", ["nested", "any"])
+def test_resolve_overlaps_keeps_several_labels_on_one_span(policy: str) -> None:
+    rows = [(0, 2, 1, 0.75), (0, 2, 0, 0.5)]
+    assert resolved(rows, policy) == [(0, 2, 0), (0, 2, 1)]
+
+
+def test_resolve_overlaps_when_flat_keeps_the_best_label_of_a_span() -> None:
+    assert resolved([(0, 2, 0, 0.5), (0, 2, 1, 0.75)], "flat") == [(0, 2, 1)]
+
+
+@pytest.mark.parametrize("policy", OVERLAP_POLICIES)
+def test_resolve_overlaps_keeps_adjacent_spans(policy: str) -> None:
+    rows = [(0, 2, 0, 0.5), (2, 3, 0, 0.75), (3, 5, 0, 0.25)]
+    assert resolved(rows, policy) == [(0, 2, 0), (2, 3, 0), (3, 5, 0)]
+
+
+@pytest.mark.parametrize("policy", OVERLAP_POLICIES)
+def test_resolve_overlaps_merges_duplicates_with_the_best_score(policy: str) -> None:
+    table = SpanTable.of([(0, 2, 0, 0.25), (0, 2, 0, 0.75)])
+    assert resolve_overlaps(table, policy).rows() == [ScoredSpan(0, 2, 0, 0.75)]
+
+
+@pytest.mark.parametrize("policy", OVERLAP_POLICIES)
+def test_resolve_overlaps_of_nothing_is_empty(policy: str) -> None:
+    assert resolve_overlaps(SpanTable.empty(), policy).n_spans == 0
+
+
+def test_resolve_overlaps_keeps_each_span_with_its_own_score() -> None:
+    rows = [(4, 6, 1, 0.25), (0, 5, 0, 0.75), (1, 2, 1, 0.5)]
+    chosen = resolve_overlaps(SpanTable.of(rows), "nested").rows()
+    assert chosen == [ScoredSpan(0, 5, 0, 0.75), ScoredSpan(1, 2, 1, 0.5)]
+
+
+def test_choose_in_order_prefers_what_comes_first_whatever_its_score() -> None:
+    table = SpanTable.of([(2, 5, 0, 0.25), (0, 3, 0, 0.75), (6, 7, 0, 0.5)])
+    chosen = choose_in_order(table, "nested").rows()
+    assert [row[:2] for row in chosen] == [(2, 5), (6, 7)]
+
+
+# ----------------------------------------------------------------- properties
+
+
+@st.composite
+def candidate_lists(draw: st.DrawFn) -> List[Row]:
+    size = draw(st.integers(0, 14))
+    rows = []
+    for _ in range(size):
+        start = draw(st.integers(0, 9))
+        end = start + draw(st.integers(1, 5))
+        # Few values, so that ties and duplicates are frequent; exact in float32.
+        score = draw(st.sampled_from([0.25, 0.5, 0.75]))
+        rows.append((start, end, draw(st.integers(0, 1)), score))
+    return rows
+
+
+def forbidden(a: Row, b: Row, policy: str) -> bool:
+    """The policies, said with sets of tokens."""
+    first, second = set(range(*a[:2])), set(range(*b[:2]))
+    if policy == "any" or not first & second:
+        return False
+    return policy == "flat" or not (first <= second or second <= first)
+
+
+def naive_choice(rows: List[Row], policy: str) -> List[Row]:
+    best: Dict[Tuple[int, int, int], float] = {}
+    for start, end, label, score in rows:
+        span = start, end, label
+        best[span] = max(score, best.get(span, 0.0))
+    candidates: List[Row] = [(*span, score) for span, score in best.items()]
+    candidates.sort(key=lambda row: (-row[3], *row[:3]))
+    kept: List[Row] = []
+    for row in candidates:
+        if not any(forbidden(row, other, policy) for other in kept):
+            kept.append(row)
+    return sorted(kept, key=lambda row: (row[0], -row[1], row[2]))
+
+
+@given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES))
+def test_resolve_overlaps_equals_naive_greedy_selection(
+    rows: List[Row], policy: str
+) -> None:
+    chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
+    assert chosen == naive_choice(rows, policy)
+
+
+@given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES))
+def test_resolve_overlaps_leaves_no_forbidden_pair(
+    rows: List[Row], policy: str
+) -> None:
+    chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
+    assert not any(forbidden(a, b, policy) for a, b in combinations(chosen, 2))
+
+
+@given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES))
+def test_resolve_overlaps_returns_distinct_spans_in_document_order(
+    rows: List[Row], policy: str
+) -> None:
+    chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
+    places = [(start, -end, label) for start, end, label, _ in chosen]
+    assert places == sorted(set(places))
+
+
+@given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES), st.randoms())
+def test_resolve_overlaps_does_not_depend_on_input_order(
+    rows: List[Row], policy: str, random: Random
+) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
+    assert resolve_overlaps(SpanTable.of(shuffled), policy).rows() == chosen
+
+
+@given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES))
+def test_resolve_overlaps_drops_a_span_only_for_a_better_or_equal_one(
+    rows: List[Row], policy: str
+) -> None:
+    chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
+    for row in set(rows) - set(chosen):
+        assert any(
+            other.score >= row[3]
+            and (other[:3] == row[:3] or forbidden(row, other, policy))
+            for other in chosen
+        )
