@@ -132,11 +132,8 @@ def test_check_of_good_settings_is_silent() -> None:
         ("max_cells", 1e6),
         ("seed", -1),
         ("seed", None),
-        pytest.param(
-            "overwrite",
-            "no",
-            marks=pytest.mark.xfail(strict=True, reason="overwrite is not checked"),
-        ),
+        ("overwrite", "no"),
+        ("label_thresholds", {1: 0.5}),
     ],
 )
 def test_settings_reject_a_wrong_value(name: str, value: Any) -> None:

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_spanner.corpus.columns import TaggedSentence, read_sentences, to_doc
+from spacy_spanner.corpus.columns import (
+    TaggedSentence,
+    decode_tags,
+    read_sentences,
+    to_doc,
+)
 
 Rows = List[Tuple[int, int, str]]
 
@@ -72,8 +77,8 @@ def test_read_sentences_lets_sentences_differ_in_columns() -> None:
         pytest.param(["a O", "b O O"], 2, 3, "2", id="one too many"),
         pytest.param(["a O O", "b O"], 2, 2, "3", id="one too few"),
         pytest.param(["a O", "b"], 2, 1, "2", id="no tag"),
-        pytest.param(["a"], 1, 1, "2 or more", id="no tag at first"),
-        pytest.param(["a O", "", "", "b"], 4, 1, "2 or more", id="later sentence"),
+        pytest.param(["a"], 1, 1, "2", id="no tag at first"),
+        pytest.param(["a O", "", "", "b"], 4, 1, "2", id="later sentence"),
     ],
 )
 def test_read_sentences_of_a_ragged_line_points_at_it(
@@ -144,24 +149,29 @@ def test_to_doc_keeps_the_words(vocab: Vocab) -> None:
     assert [token.text for token in doc] == ["Don't", "東京", "."]
 
 
-@pytest.mark.parametrize("tags", ["I-A L-A", "E-A O", "O M-A E-A"])
-def test_to_doc_of_an_entity_without_begin_fails(tags: str, vocab: Vocab) -> None:
-    with pytest.raises(ValueError):
-        to_doc(tagged(tags), vocab, spans_key="ents")
+@pytest.mark.parametrize(
+    "tags, spans",
+    [
+        pytest.param("I-A L-A", [(0, 2, "A")], id="no begin"),
+        pytest.param("O M-A E-A", [(1, 3, "A")], id="no begin in BMES"),
+        pytest.param("E-A O", [(0, 1, "A")], id="last alone"),
+        pytest.param("B-A O S-B", [(0, 1, "A"), (2, 3, "B")], id="no last"),
+        pytest.param("B-A I-A O U-B", [(0, 2, "A"), (3, 4, "B")], id="no last, longer"),
+        pytest.param("B-A I-B", [(0, 1, "A"), (1, 2, "B")], id="label changes"),
+        pytest.param("B-A E-A I-A", [(0, 2, "A"), (2, 3, "A")], id="inside after last"),
+    ],
+)
+def test_decode_tags_of_an_irregular_sequence_loses_nothing(
+    tags: str, spans: List[Tuple[int, int, str]]
+) -> None:
+    assert decode_tags(tags.split()) == spans
 
 
-@pytest.mark.xfail(strict=True, reason="an entity without its last tag is lost")
-@pytest.mark.parametrize("tags", ["B-A O S-B", "B-A I-A O U-B"])
-def test_to_doc_of_an_entity_without_last_fails(tags: str, vocab: Vocab) -> None:
-    with pytest.raises(ValueError):
-        to_doc(tagged(tags), vocab, spans_key="ents")
-
-
-@pytest.mark.xfail(strict=True, reason="any column is taken for tags")
-@pytest.mark.parametrize("tags", ["NNP", "-X-", "B I"])
-def test_to_doc_of_what_is_no_tag_fails(tags: str, vocab: Vocab) -> None:
-    with pytest.raises(ValueError):
-        to_doc(tagged(tags), vocab, spans_key="ents")
+@pytest.mark.parametrize("tag", ["NNP", "-X-", "B", "B-", "X-A"])
+def test_read_sentences_of_what_is_no_tag_fails(tag: str) -> None:
+    message = rf"SP001.*my\.txt, line 2, .*'{tag}' is not a tag"
+    with pytest.raises(ValueError, match=message):
+        list(read_sentences(["a O", f"b {tag}"], source="my.txt"))
 
 
 # ----------------------------------------------------------------- properties

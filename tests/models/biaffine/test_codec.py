@@ -123,22 +123,7 @@ def test_candidates_of_ideal_logits_of_several_windows_are_the_gold(
 SEVERAL_LABELS: Rows = [(1, 3, 0), (1, 3, 1), (1, 3, 2), (0, 4, 1)]
 
 
-@pytest.mark.parametrize(
-    "epsilon",
-    [
-        0.0,
-        *(
-            pytest.param(
-                epsilon,
-                marks=pytest.mark.xfail(
-                    strict=True,
-                    reason="labels of one span share a mass of 1 with multilabel too",
-                ),
-            )
-            for epsilon in EPSILONS[1:]
-        ),
-    ],
-)
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_candidates_with_multilabel_give_several_labels_of_one_span(
     epsilon: float,
 ) -> None:
@@ -148,9 +133,6 @@ def test_candidates_with_multilabel_give_several_labels_of_one_span(
     assert found(codec, logits, [5], [0.5] * 3) == [sorted(SEVERAL_LABELS)]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="labels of one span share a mass of 1 with multilabel too"
-)
 def test_targets_with_multilabel_give_each_label_of_a_span_its_own_mass() -> None:
     codec = BiaffineCodec(0.2, multilabel=True)
     targets = targets_of(codec, [[(1, 2, 0), (1, 2, 1)]], [3])
@@ -199,9 +181,6 @@ def test_targets_with_max_width_leave_out_wider_cells_and_gold() -> None:
     assert targets.mass.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="without smoothing, two labels on one span get mass 1 each"
-)
 def test_targets_of_the_softmax_give_a_span_with_two_labels_no_more_than_one() -> None:
     targets = targets_of(BiaffineCodec(0.0), [[(0, 1, 0), (0, 1, 1)]], [1])
     assert dense(targets).sum() <= 1

@@ -25,6 +25,7 @@ def smooth(
     epsilon: float,
     distance: int,
     max_width: Optional[int] = None,
+    exclusive: bool = True,
 ) -> SoftSpans:
     columns = np.asarray(gold, dtype=np.int64).reshape(-1, 4).T
     return smooth_boundaries(
@@ -32,6 +33,7 @@ def smooth(
         np.asarray(lengths),
         epsilon=epsilon,
         distance=distance,
+        exclusive=exclusive,
         max_width=max_width,
     )
 
@@ -205,8 +207,14 @@ def test_smooth_boundaries_of_no_gold_is_empty() -> None:
 
 
 def test_hard_boundaries_removes_duplicates() -> None:
-    soft = smooth([(0, 1, 2, 0), (0, 1, 2, 0), (0, 1, 2, 1)], [3], 0.0, 1)
+    gold = [(0, 1, 2, 0), (0, 1, 2, 0), (0, 1, 2, 1)]
+    soft = smooth(gold, [3], 0.0, 1, exclusive=False)
     assert masses(soft) == {(0, 1, 2, 0): 1.0, (0, 1, 2, 1): 1.0}
+
+
+def test_exclusive_labels_of_a_span_share_one_mass() -> None:
+    soft = smooth([(0, 1, 2, 0), (0, 1, 2, 1)], [3], 0.0, 1)
+    assert masses(soft) == {(0, 1, 2, 0): 0.5, (0, 1, 2, 1): 0.5}
 
 
 # ----------------------------------------------------------------- properties
@@ -308,7 +316,7 @@ def test_smooth_boundaries_without_epsilon_is_hard(
     case: Tuple[List[Gold], List[int]], distance: int
 ) -> None:
     gold, lengths = case
-    soft = masses(smooth(gold, lengths, 0.0, distance))
+    soft = masses(smooth(gold, lengths, 0.0, distance, exclusive=False))
     assert soft == dict.fromkeys(gold, 1.0)
 
 
