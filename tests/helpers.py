@@ -35,6 +35,10 @@ NESTED: Data = (
     ("It rained all day.", []),
     ("", []),
 )
+# The first text of NESTED, as tokens.
+COURT_WORDS = ["The", "US", "Supreme", "Court", "will", "hear"]
+COURT_WORDS += ["arguments", "from", "Leon", "County", "."]
+
 CROSSING: Data = (
     ("The Duke of York Street market opened.", [(1, 4, "PER"), (3, 5, "LOC")]),
     ("It closed at noon.", []),

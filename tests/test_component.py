@@ -271,9 +271,7 @@ def test_pipe_batch_size_changes_nothing(
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_pipe_order_changes_nothing(
-    nlp: Language, alone: List[Doc], seed: int
-) -> None:
+def test_pipe_order_changes_nothing(nlp: Language, alone: List[Doc], seed: int) -> None:
     order = list(range(len(MANY)))
     random.Random(seed).shuffle(order)
     found = list(nlp.pipe([MANY[index] for index in order]))

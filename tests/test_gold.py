@@ -13,6 +13,7 @@ from spacy.training import Example
 from spacy_spanner.annotations import GoldSpans, gold_spans
 
 from .helpers import (
+    COURT_WORDS,
     FACTORIES,
     NESTED,
     annotate,
@@ -26,7 +27,6 @@ from .helpers import (
 LABELS = {"GPE": 0, "ORG": 1, "PER": 2}
 COURT = NESTED[0][0]
 LIMITED_WIDTH = [name for name in FACTORIES if "max_width" in defaults_of(name)]
-WORDS = "The US Supreme Court will hear arguments from Leon County .".split()
 
 
 @contextmanager
@@ -39,8 +39,7 @@ def coded_warnings() -> Iterator[List[str]]:
     found.extend(str(one.message) for one in caught if "[SW" in str(one.message))
 
 
-
-def same_words(nlp: Language, words: Sequence[str] = WORDS) -> Example:
+def same_words(nlp: Language, words: Sequence[str] = COURT_WORDS) -> Example:
     """Make an example without annotation."""
     words = list(words)
     return Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words))
@@ -161,7 +160,7 @@ def test_missing_annotation_beside_gold_changes_neither_loss_nor_gradient(
     for n_missing in (0, 2):
         nlp = initialized(factory)
         gold = make_examples(nlp, NESTED[:2])
-        missing = [same_words(nlp, WORDS[:5]) for _ in range(n_missing)]
+        missing = [same_words(nlp, COURT_WORDS[:5]) for _ in range(n_missing)]
         losses = nlp.get_pipe(factory).update([*missing[:1], *gold, *missing[1:]])
         found.append((losses[factory], gradients(nlp, factory)))
     (loss, grads), (other_loss, other_grads) = found
@@ -310,10 +309,10 @@ def test_padded_gold_is_counted_once_with_sw001(factory: str) -> None:
 
 def test_gold_across_sentences_is_counted_once_with_sw001(factory: str) -> None:
     nlp = blank_pipeline(factory)
-    starts = [index in (0, 3) for index in range(len(WORDS))]
-    predicted = Doc(nlp.vocab, words=WORDS, sent_starts=starts)
+    starts = [index in (0, 3) for index in range(len(COURT_WORDS))]
+    predicted = Doc(nlp.vocab, words=COURT_WORDS, sent_starts=starts)
     spans = [(0, 4, "ORG"), (1, 2, "GPE"), (8, 10, "GPE")]
-    reference = annotate(Doc(nlp.vocab, words=WORDS), spans)
+    reference = annotate(Doc(nlp.vocab, words=COURT_WORDS), spans)
     with coded_warnings() as found:
         train(nlp, [Example(predicted, reference)], updates=3)
     assert len(found) == 1

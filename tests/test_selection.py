@@ -13,6 +13,7 @@ from spacy_spanner.spans import by_length, by_preference
 from spacy_spanner.types import ScoredSpan, SpanTable
 
 from .helpers import (
+    COURT_WORDS,
     CROSSING,
     NESTED,
     annotate,
@@ -27,7 +28,6 @@ from .helpers import (
 )
 
 COURT, MAYOR = NESTED[0][0], NESTED[1][0]
-WORDS = "The US Supreme Court will hear arguments from Leon County .".split()
 GPE, ORG, PER = 0, 1, 2
 
 
@@ -52,7 +52,7 @@ def entities(doc: Doc) -> List[Tuple[int, int, str]]:
     return [(span.start, span.end, span.label_) for span in doc.ents]
 
 
-def words_doc(nlp: Language, words: Sequence[str] = WORDS, **kwargs: Any) -> Doc:
+def words_doc(nlp: Language, words: Sequence[str] = COURT_WORDS, **kwargs: Any) -> Doc:
     return Doc(nlp.vocab, words=list(words), **kwargs)
 
 
@@ -361,9 +361,7 @@ def test_window_sentence_keeps_spans_inside_sentences(own_nlp: Language) -> None
     with_settings(own_nlp, threshold=0.0, overlap="any")
     doc = own_nlp(words_doc(own_nlp, words, sent_starts=after_stop))
     assert len(doc.spans["ents"]) > 600
-    assert not any(
-        any(after_stop[start + 1 : end]) for start, end, _ in spans_of(doc)
-    )
+    assert not any(any(after_stop[start + 1 : end]) for start, end, _ in spans_of(doc))
 
 
 @pytest.mark.parametrize("window", ["doc", "strided"])
@@ -371,7 +369,7 @@ def test_window_doc_and_strided_ignore_sentences(
     own_nlp: Language, window: str
 ) -> None:
     with_settings(own_nlp, window=window)
-    starts = [index in (0, 3) for index in range(len(WORDS))]
+    starts = [index in (0, 3) for index in range(len(COURT_WORDS))]
     cut = own_nlp(words_doc(own_nlp, sent_starts=starts))
     assert scored_spans(cut) == scored_spans(own_nlp(words_doc(own_nlp)))
     assert (0, 4, "ORG") in spans_of(cut)
@@ -394,9 +392,7 @@ def test_window_no_span_is_longer_than_max_window(own_nlp: Language) -> None:
 
 
 @pytest.mark.parametrize("max_cells", [1, 500])
-def test_window_groups_do_not_change_predictions(
-    factory: str, max_cells: int
-) -> None:
+def test_window_groups_do_not_change_predictions(factory: str, max_cells: int) -> None:
     nlp = trained_copy(factory, "long", max_window=50, stride=20, overlap="any")
     docs = [words_doc(nlp, repeat_to(n, nlp)) for n in (30, 600, 7)]
     expected = list(nlp.pipe(doc.copy() for doc in docs))

@@ -1,0 +1,121 @@
+"""Storage of a torch module whose sizes become known late."""
+
+import copy
+import pickle
+from functools import partial
+from typing import Any, Callable, List
+
+import numpy as np
+import pytest
+from spacy.language import Language
+from thinc.api import Adam, Model
+from torch import nn
+
+from spacy_spanner.layers.torch_head import get_shim
+from spacy_spanner.layers.torch_shim import LazyShim
+
+from ..helpers import NESTED, blank_pipeline, texts, trained
+
+
+def names_and_values(shim: LazyShim) -> dict:
+    return {name: value.tolist() for name, value in shim.module.state_dict().items()}
+
+
+def created(n_in: int = 2, n_out: int = 3) -> LazyShim:
+    shim = LazyShim(nn.Linear)
+    shim.create(n_in, n_out)
+    return shim
+
+
+@pytest.fixture
+def head(nlp: Language, factory: str) -> Model:
+    return nlp.get_pipe(factory).model.get_ref("output_layer")
+
+
+def from_bytes(fresh: Model, head: Model) -> Model:
+    return fresh.from_bytes(head.to_bytes())
+
+
+def from_dict(fresh: Model, head: Model) -> Model:
+    return fresh.from_dict(head.to_dict())
+
+
+def test_shim_builds_only_when_sizes_are_known() -> None:
+    shim = LazyShim(partial(nn.Linear, bias=False))
+    assert not list(shim.module.parameters())
+    shim.create(2, 3)
+    assert [tuple(p.shape) for p in shim.module.parameters()] == [(3, 2)]
+
+
+def test_shim_bytes_into_fresh_shim() -> None:
+    shim = created()
+    loaded = LazyShim(nn.Linear).from_bytes(shim.to_bytes())
+    assert names_and_values(loaded) == names_and_values(shim)
+
+
+def test_shim_bytes_before_create_build_nothing() -> None:
+    loaded = LazyShim(nn.Linear).from_bytes(LazyShim(nn.Linear).to_bytes())
+    assert not list(loaded.module.parameters())
+
+
+def test_shim_bytes_replace_sizes_and_weights() -> None:
+    shim = created(4, 5)
+    loaded = created(2, 3).from_bytes(shim.to_bytes())
+    assert names_and_values(loaded) == names_and_values(shim)
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.deepcopy, lambda shim: shim.copy(), lambda s: pickle.loads(pickle.dumps(s))],
+    ids=["deepcopy", "copy", "pickle"],
+)
+def test_shim_copies_are_equal_and_independent(duplicate: Callable) -> None:
+    shim = created()
+    before = names_and_values(shim)
+    other = duplicate(shim)
+    assert names_and_values(other) == before
+    nn.init.zeros_(other.module.weight)
+    assert names_and_values(shim) == before
+
+
+def test_shim_learns_after_loading() -> None:
+    loaded = LazyShim(nn.Linear).from_bytes(created().to_bytes())
+    before = names_and_values(loaded)
+    loaded.module.weight.sum().backward()
+    loaded.finish_update(Adam(0.1))
+    assert names_and_values(loaded)["weight"] != before["weight"]
+
+
+@pytest.mark.parametrize("load", [from_bytes, from_dict])
+def test_trained_head_into_fresh_model_predicts_the_same(
+    nlp: Language, factory: str, head: Model, load: Callable
+) -> None:
+    other = blank_pipeline(factory).get_pipe(factory)
+    pipe = nlp.get_pipe(factory)
+    fresh = other.model.get_ref("output_layer")
+    load(fresh, head)
+    other.model.get_ref("tok2vec").from_bytes(pipe.model.get_ref("tok2vec").to_bytes())
+    other.cfg.update(pipe.cfg)
+    docs = [nlp.make_doc(text) for text in texts(NESTED)]
+    expected = pipe.predict(docs)
+    assert any(expected)
+    assert other.predict(docs) == expected
+
+
+def test_trained_head_has_sizes_after_loading(factory: str, head: Model) -> None:
+    fresh = blank_pipeline(factory).get_pipe(factory).model.get_ref("output_layer")
+    assert not fresh.has_dim("nO")
+    fresh.from_bytes(head.to_bytes())
+    assert (fresh.get_dim("nI"), fresh.get_dim("nO")) == (32, 3)
+
+
+def test_trained_head_weights_survive_pickle_of_the_model(factory: str) -> None:
+    model = trained(factory).get_pipe(factory).model
+    loaded: Any = pickle.loads(pickle.dumps(model))
+    states: List[dict] = [
+        get_shim(one.get_ref("output_layer")).module.state_dict()
+        for one in (model, loaded)
+    ]
+    assert states[0].keys() == states[1].keys()
+    for name, value in states[0].items():
+        np.testing.assert_array_equal(value.numpy(), states[1][name].numpy())

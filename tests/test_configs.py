@@ -1,0 +1,122 @@
+"""Every config resolves, trains one step, and the workflow's bookkeeping is honest."""
+
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+import spacy
+import srsly
+from spacy.tokens import DocBin
+from spacy.training import Corpus
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config
+
+ROOT = Path(__file__).parent.parent
+CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
+PROJECT: Dict[str, Any] = srsly.read_yaml(ROOT / "project.yml")
+COMMANDS: List[Dict[str, Any]] = PROJECT["commands"]
+
+
+def ids(value: Any) -> str:
+    return value.stem if isinstance(value, Path) else value["name"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    nlp = spacy.blank("en")
+    doc = nlp.make_doc("The US Supreme Court met. Nobody spoke.")
+    doc.spans["ents"] = [doc.char_span(0, 20, "ORG"), doc.char_span(4, 6, "GPE")]
+    path = tmp_path_factory.mktemp("corpus") / "train.spacy"
+    DocBin(docs=[doc, doc]).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A randomly initialized encoder of two layers, with a vocabulary of letters."""
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("bert")
+    letters = [chr(code) for code in range(33, 127)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
+    pieces += [f"##{letter}" for letter in letters]
+    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf8")
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
+    tokenizer.save_pretrained(folder)
+    config = transformers.BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_names_every_setting(path: Path) -> None:
+    config = load_config(path)
+    nlp = spacy.blank("en")
+    for name, block in config["components"].items():
+        if block["factory"].startswith("span_"):
+            defaults = nlp.get_factory_meta(block["factory"]).default_config
+            assert set(defaults) <= set(block), name
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_weighs_scores_of_its_spans_key(path: Path) -> None:
+    config = load_config(path)
+    key = config["vars"]["spans_key"]
+    weights = config["training"]["score_weights"]
+    assert weights[f"spans_{key}_f"] == 1.0
+    assert {name for name, weight in weights.items() if weight} == {f"spans_{key}_f"}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_has_no_averages_that_would_miss_the_head(path: Path) -> None:
+    assert load_config(path)["training"]["optimizer"]["use_averages"] is False
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_initializes_and_takes_a_step(
+    path: Path, corpus: Path, tiny_bert: Path
+) -> None:
+    overrides = {"paths.train": str(corpus), "paths.dev": str(corpus)}
+    if "transformer" in load_config(path)["components"]:
+        pytest.importorskip("spacy_transformers")
+        overrides["components.transformer.model.name"] = str(tiny_bert)
+    config = load_config(path, overrides=overrides)
+    nlp = init_nlp(config)
+    examples = list(Corpus(corpus)(nlp))
+    losses = nlp.update(examples, sgd=nlp.create_optimizer())
+    assert all(loss > 0 for name, loss in losses.items() if name.startswith("span_"))
+
+
+def test_train_command_depends_on_configs_and_corpus() -> None:
+    (train,) = (command for command in COMMANDS if command["name"] == "train")
+    assert {"configs", "scripts/train.py", "corpus/${vars.dataset}"} <= {*train["deps"]}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=ids)
+def test_command_writes_nothing_that_it_depends_on(command: Dict[str, Any]) -> None:
+    assert not set(command.get("deps", ())) & set(command.get("outputs", ()))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=ids)
+def test_command_depends_on_the_script_that_it_runs(command: Dict[str, Any]) -> None:
+    scripts = [word for line in command["script"] for word in line.split()[1:2]]
+    assert all((ROOT / script).exists() for script in scripts)
+    if command.get("outputs"):
+        assert set(scripts) <= set(command["deps"])
+
+
+def test_every_dependency_is_a_file_or_the_output_of_a_command() -> None:
+    outputs = {path for command in COMMANDS for path in command.get("outputs", ())}
+    for command in COMMANDS:
+        for path in command.get("deps", ()):
+            assert path in outputs or (ROOT / path).exists(), path
+
+
+def test_the_test_part_is_only_seen_by_evaluate() -> None:
+    readers = [c["name"] for c in COMMANDS if "test.spacy" in " ".join(c["script"])]
+    assert readers == ["evaluate"]

@@ -1,0 +1,62 @@
+"""What the documents say is true: the README runs, generated parts are current."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+from spacy.util import fix_random_seed
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf8")
+MARKER = "<!-- WEASEL: AUTO-GENERATED DOCS"
+
+
+def blocks(language: str) -> List[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_quick_start_prints_what_the_readme_shows() -> None:
+    (code,), (shown, *_) = blocks("python"), blocks("text")
+    fix_random_seed(0)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})
+    assert printed.getvalue() == shown
+
+
+def test_files_that_the_readme_links_exist() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    local = [link for link in links if not link.startswith("http")]
+    assert local
+    assert [link for link in local if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("word", ["span_biaffine", "biaffine_cnn.cfg"])
+def test_readme_names_what_exists(word: str) -> None:
+    assert word in README
+
+
+def test_generated_part_of_the_readme_is_current(tmp_path: Path) -> None:
+    copy = tmp_path / "README.md"
+    copy.write_text(README, encoding="utf8")
+    command = [sys.executable, "-m", "spacy", "project", "document", str(ROOT)]
+    subprocess.run([*command, "-NE", "--output", str(copy)], check=True)
+    assert generated_part(copy.read_text(encoding="utf8")) == generated_part(README)
+
+
+def generated_part(text: str) -> str:
+    return text.split(f"{MARKER} START")[1].split(f"{MARKER} END")[0]
+
+
+def test_counts_in_the_datasheet_are_current() -> None:
+    code = "import datasheet; print(datasheet.render())"
+    environment = {"cwd": ROOT / "scripts", "encoding": "utf8"}
+    command = [sys.executable, "-c", code]
+    counted = subprocess.run(command, check=True, capture_output=True, **environment)
+    sheet = (ROOT / "assets" / "demo" / "DATASHEET.md").read_text(encoding="utf8")
+    assert counted.stdout.strip() in sheet

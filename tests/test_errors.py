@@ -1,0 +1,89 @@
+"""Codes are unique, messages can be filled in, and each is raised by some test."""
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+from typing import List, Type
+
+import pytest
+
+import spacy_spanner
+from spacy_spanner.errors import Errors, Warnings
+
+TESTS = Path(__file__).parent
+PACKAGE = Path(spacy_spanner.__file__).parent
+
+
+def codes_of(messages: Type) -> List[str]:
+    return [name for name in vars(messages) if not name.startswith("_")]
+
+
+ERRORS, WARNINGS = codes_of(Errors), codes_of(Warnings)
+MESSAGES = {
+    **{code: getattr(Errors, code) for code in ERRORS},
+    **{code: getattr(Warnings, code) for code in WARNINGS},
+}
+
+
+def sources(folder: Path) -> str:
+    """Join the sources of a folder, without this file and the list of messages."""
+    paths = [*folder.rglob("*.py")]
+    left_out = (Path(__file__), PACKAGE / "errors.py")
+    return "\n".join(
+        path.read_text(encoding="utf8") for path in paths if path not in left_out
+    )
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_code_is_matched_by_a_test(code: str) -> None:
+    assert re.search(rf"\b{code}\b", sources(TESTS))
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_code_is_used_by_the_package(code: str) -> None:
+    assert re.search(rf"(Errors|Warnings)\.{code}\b", sources(PACKAGE))
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_code_leads_its_message_once(code: str) -> None:
+    assert MESSAGES[code].startswith(f"[{code}] ")
+    assert MESSAGES[code].count(f"[{code}]") == 1
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_message_can_be_filled_in(code: str) -> None:
+    fields = {name for _, name, _, _ in Formatter().parse(MESSAGES[code]) if name}
+    filled = MESSAGES[code].format(**{name: f"<{name}>" for name in fields})
+    assert fields
+    assert all(f"<{name}>" in filled for name in fields)
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_message_gets_all_its_values_wherever_it_is_used(code: str) -> None:
+    fields = {name for _, name, _, _ in Formatter().parse(MESSAGES[code]) if name}
+    given = [
+        {keyword.arg for keyword in node.keywords}
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
+        if isinstance(node, ast.Call)
+        and re.fullmatch(rf"(Errors|Warnings)\.{code}\.format", ast.unparse(node.func))
+    ]
+    assert given
+    assert all(names == fields for names in given)
+
+
+def test_codes_have_their_prefix_and_are_numbered_without_gaps() -> None:
+    for codes, prefix in ((ERRORS, "SP"), (WARNINGS, "SW")):
+        assert codes == [f"{prefix}{number:03}" for number in range(1, len(codes) + 1)]
+
+
+def test_codes_are_defined_once() -> None:
+    text = (PACKAGE / "errors.py").read_text(encoding="utf8")
+    defined = re.findall(r"^    (S[PW]\d{3}) = ", text, flags=re.MULTILINE)
+    assert len(defined) == len(set(defined)) == len(MESSAGES)
+
+
+def test_message_of_unknown_code_is_an_error() -> None:
+    with pytest.raises(AttributeError):
+        _ = Errors.SP999  # type: ignore[attr-defined]
