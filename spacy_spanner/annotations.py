@@ -3,12 +3,12 @@
 Labels are strings on documents and ids everywhere else; this file converts.
 """
 
+from itertools import zip_longest
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
-from spacy.util import filter_spans
 
 from .spans import by_length, by_preference, choose_in_order, conflicts
 from .types import Bools, ScoredSpan, SpanTable
@@ -43,7 +43,8 @@ def annotated_spans(doc: Doc, key: str) -> Optional[List[Span]]:
     """
     if key in doc.spans:
         return list(doc.spans[key])
-    if doc.has_annotation("ENT_IOB"):
+    # spaCy takes a document without tokens for annotated.
+    if len(doc) and doc.has_annotation("ENT_IOB"):
         return list(doc.ents)
     return None
 
@@ -134,13 +135,19 @@ def write_spans(
     ]
     if not overwrite and key in doc.spans:
         group = doc.spans[key]
-        scores = group.attrs.get("scores", [SCORE_OF_OTHERS] * len(group))
-        present = list(zip(group, scores))
+        # Spans that were appended by hand have no score.
+        present = list(zip_longest(group, scores_of(group), fillvalue=SCORE_OF_OTHERS))
         entries = present + _without_rivals(entries, list(group), overlap)
         entries.sort(key=lambda entry: _document_order(entry[0]))
     doc.spans[key] = [span for span, _ in entries]
     scores = np.asarray([score for _, score in entries], dtype=np.float32)
     doc.spans[key].attrs["scores"] = scores
+
+
+def scores_of(group: SpanGroup) -> List[float]:
+    """RETURNS (List[float]): scores of the first spans; there may be more spans."""
+    scores = group.attrs.get("scores")
+    return [] if scores is None else [float(score) for score in scores][: len(group)]
 
 
 def _without_rivals(entries: list, present: Sequence[Span], overlap: str) -> list:
@@ -174,16 +181,14 @@ def write_entities(
     overwrite (bool): replace the entities that are there; otherwise they stay, and
         predicted ones that share a token with them are left out.
     """
-    table = SpanTable.of(spans)
+    present = [] if overwrite else list(doc.ents)
+    taken = {token for span in present for token in range(span.start, span.end)}
+    table = SpanTable.of(
+        span for span in spans if taken.isdisjoint(range(span.start, span.end))
+    )
     ordered = by_preference(table) if prefer == "score" else by_length(table)
     chosen = [
         Span(doc, start, end, label=labels[label])
         for start, end, label, _ in choose_in_order(ordered, "flat").rows()
     ]
-    if not overwrite:
-        present = list(doc.ents)
-        taken = {token for span in present for token in range(span.start, span.end)}
-        chosen = present + [
-            span for span in chosen if taken.isdisjoint(range(span.start, span.end))
-        ]
-    doc.set_ents(sorted(filter_spans(chosen)))
+    doc.set_ents(sorted(present + chosen))

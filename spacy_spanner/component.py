@@ -90,6 +90,7 @@ class SpanRecognizer(TrainablePipe):
         self.model = model
         self.name = name
         self.scorer = scorer
+        model.get_ref("output_layer").name = name  # for messages
         self._codec_type = codec_type
         self.cfg: Dict[str, Any] = {"labels": [], **settings}
         self.rng = np.random.default_rng(self.settings.seed)
@@ -280,6 +281,7 @@ class SpanRecognizer(TrainablePipe):
             self.gold_reader,
             spans_key=settings.spans_key,
             label_ids=self.label_ids,
+            max_window=settings.max_window,
         )
         task = HeadTask(
             self.codec,
@@ -395,13 +397,13 @@ class SpanRecognizer(TrainablePipe):
             if before in (None, len(self.labels)):
                 raise
             cause = error
-        saved = before if cause else head.maybe_get_dim("nO")
-        if saved is not None and saved != len(self.labels):
+        n_weights = before if cause else head.maybe_get_dim("nO")
+        if n_weights is not None and n_weights != len(self.labels):
             raise ValueError(
                 Errors.SP007.format(
                     component=self.name,
-                    saved=saved,
-                    present=len(self.labels),
+                    weights=n_weights,
+                    settings=len(self.labels),
                     labels=", ".join(self.labels),
                 )
             ) from cause

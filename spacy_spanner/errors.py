@@ -45,14 +45,14 @@ class Errors(metaclass=_CodedMessages):
         "spelling."
     )
     SP007 = (
-        "'{component}': the saved weights do not fit the component: they hold {saved} "
-        "labels, the component has {present} ({labels}). Load the pipeline with the "
-        "labels that it was trained with, or train it again."
+        "'{component}': weights and settings do not belong together: the weights are "
+        "those of {weights} labels, the settings name {settings} ({labels}). Load both "
+        "from the same pipeline, into a component that is not initialized."
     )
     SP008 = (
         "'{component}' was initialized with {saved} labels and now gets {present}: "
-        "{labels}. Labels cannot be added after initialization: initialize again with "
-        "all labels."
+        "{labels}. Labels cannot be added after initialization: remove the component, "
+        "add it again, and initialize it with all labels."
     )
     SP009 = (
         "The token vectors of '{component}' are {seen} wide, but its weights expect "

@@ -76,9 +76,10 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
     padded: List[str] = []
     spans: List[Tuple[Doc, SpanTable]] = []
     for example in examples:
-        n_examples += 1
         keys.update(example.reference.spans)
         annotated = annotated_spans(example.reference, key)
+        # A document without tokens that is not annotated says nothing at all.
+        n_examples += bool(annotated is not None or len(example.reference))
         if annotated is None:
             continue
         n_annotated += 1
@@ -188,6 +189,7 @@ def read_batch(
     *,
     spans_key: str,
     label_ids: Dict[str, int],
+    max_window: int,
 ) -> BatchGold:
     """Place the gold of a batch on its windows.
 
@@ -196,6 +198,7 @@ def read_batch(
     codec (SpanCodec): tells what its model cannot express.
     reader (GoldReader): is told what is lost.
     spans_key (str), label_ids (Dict[str, int]): see `annotations.gold_spans`.
+    max_window (int): no window has more tokens.
     RETURNS (BatchGold): documents without annotation have no windows left.
     """
     annotated = np.zeros(plan.n_windows, dtype=bool)
@@ -211,12 +214,16 @@ def read_batch(
         placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
         by_window.extend(placed.spans)
         expressible = codec.learnable(gold.spans)
-        outside = gold.spans.take(~placed.reachable & expressible)
+        long = gold.spans.end - gold.spans.start > max_window
+        outside = ~placed.reachable & expressible & ~long
         doc = example.predicted
         lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
         lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
-        lost.setdefault(OUTSIDE, []).extend(_texts(doc, outside))
-        lost.setdefault(TOO_WIDE, []).extend(_texts(doc, gold.spans.take(~expressible)))
+        lost.setdefault(OUTSIDE, []).extend(_texts(doc, gold.spans.take(outside)))
+        lost.setdefault(TOO_LONG, []).extend(_texts(doc, gold.spans.take(long)))
+        lost.setdefault(TOO_WIDE, []).extend(
+            _texts(doc, gold.spans.take(~expressible & ~long))
+        )
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
         total += gold.spans.n_spans + len(gold.misaligned) + len(gold.padded)
     reader.report_batch(lost, total)

@@ -32,9 +32,11 @@ def check_score_weights(
     produced = produced_scores(nlp, list(islice(get_examples(), 1)))
     if produced is None:
         return
-    missing = sorted(key for key, weight in weights.items() if weight)
-    missing = [key for key in missing if key not in produced]
-    if missing:
+    weighed = {key for key, weight in weights.items() if weight}
+    missing = sorted(weighed - produced)
+    # spaCy adds the defaults of factories, which know of no other spans_key.
+    only_defaults = set(missing) <= default_weights(nlp)
+    if missing and not (only_defaults and weighed & produced):
         key = pipe.settings.spans_key
         own = sorted(score for score in produced if score.startswith(f"spans_{key}_"))
         raise ValueError(
@@ -45,6 +47,12 @@ def check_score_weights(
                 produced=", ".join(own),
             )
         )
+
+
+def default_weights(nlp: Language) -> Set[str]:
+    """RETURNS (Set[str]): score weights that factories bring with them."""
+    metas = (nlp.get_pipe_meta(name) for name in nlp.pipe_names)
+    return {key for meta in metas for key in meta.default_score_weights or {}}
 
 
 def has_training_config(nlp: Language) -> bool:

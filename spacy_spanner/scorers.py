@@ -1,14 +1,15 @@
 """Scores of predicted spans: strict, by type, flat and nested, and calibration."""
 
+from itertools import zip_longest
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
 from spacy.scorer import PRFScore, Scorer
-from spacy.tokens import Span
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.util import registry
 
-from .annotations import annotated_spans
+from .annotations import annotated_spans, scores_of
 from .settings import DEFAULT_SPANS_KEY
 from .types import Floats
 
@@ -44,7 +45,7 @@ def score_spans(
     scores = Scorer.score_spans(
         examples,
         prefix,
-        getter=lambda doc, attr: _distinct(annotated_spans(doc, spans_key) or []),
+        getter=_getter(examples, spans_key),
         allow_overlap=True,
     )
     readings = [read_example(example, spans_key) for example in examples]
@@ -52,6 +53,23 @@ def score_spans(
         scores.update(_score_by_nesting(readings, nested, f"{prefix}_{name}"))
     scores[f"{prefix}_ece"] = calibration_error(*collect_confidence(readings))
     return scores
+
+
+def predicted_spans(doc: Doc, key: str) -> SpanGroup:
+    """RETURNS (SpanGroup): the group; never entities, which others have predicted."""
+    return doc.spans[key] if key in doc.spans else SpanGroup(doc)
+
+
+def _getter(examples: List[Example], key: str) -> Callable[[Doc, str], List[Span]]:
+    """Tell references, to which the rules of gold apply, from predictions."""
+    references = {id(example.reference) for example in examples}
+
+    def get_spans(doc: Doc, _: str) -> List[Span]:
+        if id(doc) in references:
+            return _distinct(annotated_spans(doc, key) or [])
+        return _distinct(predicted_spans(doc, key))
+
+    return get_spans
 
 
 def _distinct(spans: Iterable[Span]) -> List[Span]:
@@ -78,19 +96,18 @@ def read_example(example: Example, key: str) -> Reading:
         (span.start, span.end, span.label_)
         for span in annotated_spans(example.reference, key) or []
     }
-    spans = annotated_spans(example.predicted, key) or []
-    group = example.predicted.spans.get(key, None)
-    scores = group.attrs.get("scores") if group is not None else None
+    group = predicted_spans(example.predicted, key)
     reading = Reading(gold, set(), [], [])
-    for index, span in enumerate(spans):
-        # A span that has no place on the reference's tokens is wrong, but counts.
+    for span, score in zip_longest(group, scores_of(group)):
+        # What has no place on the reference's tokens is left out of precision, as spaCy
+        # does, but its confidence was wrong.
         aligned = [
             (found.start, found.end, found.label_)
             for found in example.get_aligned_spans_x2y([span], allow_overlap=True)
         ]
         reading.predicted.update(aligned)
-        if scores is not None:
-            reading.confidence.append(float(scores[index]))
+        if score is not None:
+            reading.confidence.append(score)
             reading.correct.append(bool(aligned) and aligned[0] in gold)
     return reading
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional, Union
 
 import numpy as np
 
-from .types import Bools, Ints, SpanTable
+from .types import Bools, Floats, Ints, SpanTable
 
 OVERLAP_POLICIES = ("flat", "nested", "any")
 
@@ -75,13 +75,21 @@ def in_document_order(spans: SpanTable) -> SpanTable:
 
 def by_preference(spans: SpanTable) -> SpanTable:
     """RETURNS (SpanTable): sorted by score (best first), then start, end, label."""
-    return spans.take(np.lexsort((spans.label, spans.end, spans.start, -spans.score)))
+    score = _without_noise(spans.score)
+    return spans.take(np.lexsort((spans.label, spans.end, spans.start, -score)))
 
 
 def by_length(spans: SpanTable) -> SpanTable:
     """RETURNS (SpanTable): longest first, then by score, then start, label."""
-    width = spans.end - spans.start
-    return spans.take(np.lexsort((spans.label, spans.start, -spans.score, -width)))
+    width, score = spans.end - spans.start, _without_noise(spans.score)
+    return spans.take(np.lexsort((spans.label, spans.start, -score, -width)))
+
+
+def _without_noise(score: Floats) -> Floats:
+    """Round, so that ties are ties: the same text in another batch scores otherwise in
+    the seventh digit, and that must not decide which of two spans stays.
+    """
+    return np.round(score, 4)
 
 
 def merge_duplicates(spans: SpanTable) -> SpanTable:

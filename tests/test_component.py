@@ -113,6 +113,17 @@ def test_update_twice_with_one_seed_gives_equal_weights(factory: str) -> None:
         np.testing.assert_array_equal(first, second)
 
 
+def test_initialize_starts_sampling_from_the_seed(factory: str) -> None:
+    draws = []
+    for seed, n_before in ((3, 0), (3, 7), (4, 0)):
+        nlp = blank_pipeline(factory, seed=seed)
+        pipe = nlp.get_pipe(factory)
+        pipe.rng.random(n_before)
+        nlp.initialize(lambda nlp=nlp: make_examples(nlp, NESTED))
+        draws.append(pipe.rng.random())
+    assert draws[0] == draws[1] != draws[2]
+
+
 def test_update_changes_encoder_and_head(factory: str) -> None:
     nlp = blank_pipeline(factory)
     examples = make_examples(nlp, NESTED)

@@ -329,11 +329,6 @@ def test_gold_longer_than_max_window_is_reported_by_initialize(factory: str) -> 
     assert "'The US Supreme Court', 'The mayor of Boston'" in found[0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="initialize reports such spans as longer than max_window, and update the "
-    "same ones again as crossing the boundary of a window",
-)
 def test_gold_longer_than_max_window_is_reported_once(factory: str) -> None:
     nlp = blank_pipeline(factory, max_window=3, stride=1)
     with coded_warnings() as found:

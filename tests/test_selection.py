@@ -193,10 +193,6 @@ def test_set_ents_without_overwrite_keeps_entities(
     assert entities(doc) == [*added, (5, 6, "Y"), (7, 9, "X")]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the choice among predicted spans is made before entities are looked at",
-)
 def test_set_ents_without_overwrite_fills_in_second_choice(own_nlp: Language) -> None:
     doc = words_doc(own_nlp)
     doc.set_ents([Span(doc, 3, 4, label="X")])
@@ -283,9 +279,6 @@ def test_without_overwrite_spans_of_others_come_first(
     assert sorted(spans_of(doc)) == expected
 
 
-@pytest.mark.xfail(
-    strict=True, reason="zip() with too few scores drops spans of others in silence"
-)
 def test_without_overwrite_span_added_by_hand_is_kept(own_nlp: Language) -> None:
     doc = annotate(words_doc(own_nlp), [(5, 7, "X")])
     doc.spans["ents"].attrs["scores"] = np.asarray([0.25], dtype="f")
@@ -400,11 +393,6 @@ def test_window_groups_do_not_change_predictions(factory: str, max_cells: int) -
     assert_same_predictions(nlp.pipe(docs), expected)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="scores that differ by less than 1e-6 (the noise of other batches) are not "
-    "taken as ties, so equal sentences of one text win or lose by chance",
-)
 @pytest.mark.parametrize("order", [by_preference, by_length])
 def test_near_ties_are_decided_by_position_not_by_noise(order: Callable) -> None:
     noisy = SpanTable.of([(0, 4, 0, 0.9342719), (2, 6, 0, 0.9342722)])

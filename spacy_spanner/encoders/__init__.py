@@ -1,0 +1,1 @@
+"""Encoders for the `tok2vec` slot of any component."""

@@ -1,0 +1,178 @@
+"""A Hugging Face encoder with its tokenizer: loading, running, storing."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Dict, List, Optional
+
+import srsly
+import torch
+from thinc.api import PyTorchShim
+from thinc.util import get_torch_default_device
+from torch import Tensor, nn
+
+from ..errors import Errors
+from .packaged import resolve_name
+
+
+class PretrainedEncoder(nn.Module):
+    """Word piece ids to vectors: the mean of the last layers."""
+
+    def __init__(self, transformer: Any, *, layers: int, prompts: int) -> None:
+        """Take over a transformer.
+
+        transformer (nn.Module): a Hugging Face encoder.
+        layers (int): how many of the last layers are averaged.
+        prompts (int): learned vectors behind the first special piece of each segment.
+        """
+        super().__init__()
+        self.transformer: Any = transformer
+        self.layers = layers
+        width = transformer.config.hidden_size
+        self.prompts = nn.Parameter(torch.randn(prompts, width)) if prompts else None
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Encode segments.
+
+        ids (Tensor): piece ids; the first of each row is special. (batch, piece)
+        mask (Tensor): True for real pieces. (batch, piece)
+        RETURNS (Tensor): (batch, piece, width); with prompts, their vectors come
+            between the first piece and the others.
+        """
+        inputs: Dict[str, Tensor] = {"input_ids": ids}
+        if self.prompts is not None:
+            mask = torch.cat([mask.new_ones(len(ids), len(self.prompts)), mask], dim=1)
+            inputs = {"inputs_embeds": self._embed_with_prompts(ids)}
+        output = self.transformer(
+            **inputs,
+            attention_mask=mask.long(),
+            output_hidden_states=self.layers > 1,
+        )
+        if self.layers == 1:
+            return output.last_hidden_state
+        return torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
+
+    def _embed_with_prompts(self, ids: Tensor) -> Tensor:
+        assert self.prompts is not None
+        words = self.transformer.get_input_embeddings()(ids)
+        prompts = self.prompts.expand(len(ids), -1, -1)
+        return torch.cat([words[:, :1], prompts, words[:, 1:]], dim=1)
+
+
+class PretrainedShim(PyTorchShim):
+    """Holds encoder and tokenizer, which are loaded when first needed.
+
+    The bytes carry configuration, weights and tokenizer files: a stored pipeline is
+    loaded without a network, and without the folder or package it was made from.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        layers: int,
+        prompts: int,
+        mixed_precision: bool,
+        gradient_checkpointing: bool,
+    ) -> None:
+        """Remember what to load.
+
+        name (str): see `packaged.resolve_name`.
+        layers, prompts (int): see `PretrainedEncoder`.
+        mixed_precision (bool): whether matrices are multiplied in half precision.
+        gradient_checkpointing (bool): compute activations twice to store fewer.
+        """
+        super().__init__(nn.Module(), mixed_precision=mixed_precision)
+        self.name = name
+        self.options = {"layers": layers, "prompts": prompts}
+        self.gradient_checkpointing = gradient_checkpointing
+        self.tokenizer: Optional[Any] = None
+
+    @property
+    def module(self) -> PretrainedEncoder:
+        """The encoder; without parameters before `load`."""
+        return self._model
+
+    @property
+    def mixed_precision(self) -> bool:
+        """Whether to run under autocast."""
+        return self._mixed_precision
+
+    def load(self) -> None:
+        """Read encoder and tokenizer from the folder or hub."""
+        from transformers import AutoModel, AutoTokenizer
+
+        path = resolve_name(self.name)
+        tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True)
+        # Decoder halves and pooling layers would only cost time and memory.
+        self._take(AutoModel.from_pretrained(path), tokenizer)
+
+    def _take(self, transformer: Any, tokenizer: Any) -> None:
+        if not tokenizer.is_fast:
+            raise ValueError(Errors.SP013.format(name=self.name))
+        if getattr(transformer, "pooler", None) is not None:
+            transformer.pooler = None
+        if self.gradient_checkpointing:
+            transformer.gradient_checkpointing_enable()
+        encoder = PretrainedEncoder(transformer, **self.options)
+        self._model = encoder.to(get_torch_default_device())
+        self.tokenizer = tokenizer
+
+    def to_bytes(self) -> bytes:
+        """RETURNS (bytes): configuration, safetensors weights and tokenizer files."""
+        from safetensors.torch import save
+
+        if self.tokenizer is None:
+            return srsly.msgpack_dumps({"weights": None})
+        with TemporaryDirectory() as folder:
+            self.tokenizer.save_pretrained(folder)
+            files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        state = {
+            key: value.detach().cpu().contiguous().clone()
+            for key, value in self.module.state_dict().items()
+        }
+        message = {
+            "config": self.module.transformer.config.to_json_string(use_diff=False),
+            "weights": save(state),
+            "tokenizer": files,
+        }
+        return srsly.msgpack_dumps(message)
+
+    def from_bytes(self, bytes_data: bytes) -> "PretrainedShim":
+        """Rebuild encoder and tokenizer from the bytes alone.
+
+        RETURNS (PretrainedShim): the shim itself.
+        """
+        from safetensors.torch import load
+        from transformers import AutoModel, AutoTokenizer
+
+        message: Any = srsly.msgpack_loads(bytes_data)
+        if message["weights"] is None:
+            return self
+        with TemporaryDirectory() as folder:
+            for name, content in message["tokenizer"].items():
+                (Path(folder) / name).write_bytes(content)
+            tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
+        transformer = AutoModel.from_config(read_config(message["config"]))
+        self._take(transformer, tokenizer)
+        self.module.load_state_dict(load(message["weights"]))
+        return self
+
+
+def read_config(text: str) -> Any:
+    """RETURNS (PretrainedConfig): the configuration that `to_json_string` wrote."""
+    from transformers import AutoConfig
+
+    content = json.loads(text)
+    return AutoConfig.for_model(content.pop("model_type"), **content)
+
+
+def encode_words(tokenizer: Any, words: List[List[str]]) -> List[Any]:
+    """Split the tokens of documents into word pieces, without special pieces.
+
+    words (List[List[str]]): the tokens of each document.
+    RETURNS (List[Encoding]): with `ids` and `word_ids`.
+    """
+    return tokenizer._tokenizer.encode_batch(
+        words, is_pretokenized=True, add_special_tokens=False
+    )
