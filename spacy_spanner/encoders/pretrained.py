@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional
 
 import srsly
 import torch
@@ -14,49 +14,38 @@ from torch import Tensor, nn
 from ..errors import Errors
 from .packaged import resolve_name
 
+# Encoders with relative positions take inputs of any length.
+UNLIMITED = 10**9
+
 
 class PretrainedEncoder(nn.Module):
     """Word piece ids to vectors: the mean of the last layers."""
 
-    def __init__(self, transformer: Any, *, layers: int, prompts: int) -> None:
+    def __init__(self, transformer: Any, *, layers: int) -> None:
         """Take over a transformer.
 
-        transformer (nn.Module): a Hugging Face encoder.
+        transformer (Any): a Hugging Face encoder.
         layers (int): how many of the last layers are averaged.
-        prompts (int): learned vectors behind the first special piece of each segment.
         """
         super().__init__()
         self.transformer: Any = transformer
         self.layers = layers
-        width = transformer.config.hidden_size
-        self.prompts = nn.Parameter(torch.randn(prompts, width)) if prompts else None
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Encode segments.
 
-        ids (Tensor): piece ids; the first of each row is special. (batch, piece)
+        ids (Tensor): piece ids. (batch, piece)
         mask (Tensor): True for real pieces. (batch, piece)
-        RETURNS (Tensor): (batch, piece, width); with prompts, their vectors come
-            between the first piece and the others.
+        RETURNS (Tensor): (batch, piece, width)
         """
-        inputs: Dict[str, Tensor] = {"input_ids": ids}
-        if self.prompts is not None:
-            mask = torch.cat([mask.new_ones(len(ids), len(self.prompts)), mask], dim=1)
-            inputs = {"inputs_embeds": self._embed_with_prompts(ids)}
         output = self.transformer(
-            **inputs,
+            input_ids=ids,
             attention_mask=mask.long(),
             output_hidden_states=self.layers > 1,
         )
         if self.layers == 1:
             return output.last_hidden_state
         return torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
-
-    def _embed_with_prompts(self, ids: Tensor) -> Tensor:
-        assert self.prompts is not None
-        words = self.transformer.get_input_embeddings()(ids)
-        prompts = self.prompts.expand(len(ids), -1, -1)
-        return torch.cat([words[:, :1], prompts, words[:, 1:]], dim=1)
 
 
 class PretrainedShim(PyTorchShim):
@@ -71,20 +60,19 @@ class PretrainedShim(PyTorchShim):
         name: str,
         *,
         layers: int,
-        prompts: int,
         mixed_precision: bool,
         gradient_checkpointing: bool,
     ) -> None:
         """Remember what to load.
 
         name (str): see `packaged.resolve_name`.
-        layers, prompts (int): see `PretrainedEncoder`.
+        layers (int): see `PretrainedEncoder`.
         mixed_precision (bool): whether matrices are multiplied in half precision.
         gradient_checkpointing (bool): compute activations twice to store fewer.
         """
         super().__init__(nn.Module(), mixed_precision=mixed_precision)
         self.name = name
-        self.options = {"layers": layers, "prompts": prompts}
+        self.layers = layers
         self.gradient_checkpointing = gradient_checkpointing
         self.tokenizer: Optional[Any] = None
 
@@ -97,6 +85,41 @@ class PretrainedShim(PyTorchShim):
     def mixed_precision(self) -> bool:
         """Whether to run under autocast."""
         return self._mixed_precision
+
+    @property
+    def width(self) -> int:
+        """Size of the vectors."""
+        return int(self.module.transformer.config.hidden_size)
+
+    @property
+    def max_pieces(self) -> int:
+        """Longest input that the transformer has positions for."""
+        config = self.module.transformer.config
+        positions = getattr(config, "max_position_embeddings", None)
+        if not positions:
+            return UNLIMITED
+        # RoBERTa and its kin count positions from behind the padding index.
+        reserved = config.pad_token_id + 1 if "roberta" in config.model_type else 0
+        return int(positions - reserved)
+
+    @property
+    def pad_id(self) -> int:
+        """Piece that fills up short inputs; masked, so any would do."""
+        return int(getattr(self.tokenizer, "pad_token_id", None) or 0)
+
+    @property
+    def first_id(self) -> int:
+        """Special piece in front of every input."""
+        return self._special(0)
+
+    @property
+    def last_id(self) -> int:
+        """Special piece behind every input."""
+        return self._special(-1)
+
+    def _special(self, index: int) -> int:
+        assert self.tokenizer is not None  # loaded before use
+        return int(self.tokenizer.build_inputs_with_special_tokens([])[index])
 
     def load(self) -> None:
         """Read encoder and tokenizer from the folder or hub."""
@@ -114,8 +137,11 @@ class PretrainedShim(PyTorchShim):
             transformer.pooler = None
         if self.gradient_checkpointing:
             transformer.gradient_checkpointing_enable()
-        encoder = PretrainedEncoder(transformer, **self.options)
+        encoder = PretrainedEncoder(transformer, layers=self.layers)
         self._model = encoder.to(get_torch_default_device())
+        # Stored tokenizers may cut and pad on their own; here nothing is cut silently.
+        tokenizer._tokenizer.no_truncation()
+        tokenizer._tokenizer.no_padding()
         self.tokenizer = tokenizer
 
     def to_bytes(self) -> bytes:
