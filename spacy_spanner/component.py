@@ -1,8 +1,6 @@
 """The spaCy component of all span models: `SpanRecognizer`."""
 
 import os
-from contextlib import contextmanager
-from dataclasses import fields
 from itertools import islice
 from typing import (
     Any,
@@ -21,23 +19,21 @@ import numpy as np
 import torch
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
 from .annotations import write_entities, write_spans
-from .codec import SpanCodec
 from .errors import Errors
 from .gold import GoldReader, read_batch, survey
+from .labelled_pipe import LabelledPipe
 from .layers.doc_arrays import sentence_starts, white_space
 from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights
-from .settings import SpanSettings
 from .spans import resolve_overlaps
-from .types import Floats, ScoredSpan, SpanTable
+from .types import ScoredSpan, SpanTable
 from .windows import WindowPlan, plan_windows
 
 # Documents are encoded together up to this many tokens, so that the vectors of a large
@@ -59,7 +55,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_one_thread_after_fork)
 
 
-class SpanRecognizer(TrainablePipe):
+class SpanRecognizer(LabelledPipe):
     """Recognise flat, nested and overlapping entities with one of the span models.
 
     The component is composed of a Thinc model (encoder and torch head) and a codec,
@@ -87,97 +83,10 @@ class SpanRecognizer(TrainablePipe):
         **settings: see `SpanSettings` and the codec.
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
-        self.vocab = vocab
-        self.model = model
-        self.name = name
+        super().__init__(vocab, model, name, codec_type=codec_type, settings=settings)
         self.scorer = scorer
-        model.get_ref("output_layer").name = name  # for messages
-        self._codec_type = codec_type
-        self.cfg: Dict[str, Any] = {"labels": [], **settings}
         self.rng = np.random.default_rng(self.settings.seed)
         self.gold_reader = GoldReader(name)
-        self._check_settings()
-
-    def _check_settings(self) -> None:
-        """Make both groups of settings, which check themselves."""
-        _ = self.settings, self.codec
-
-    @property
-    def settings(self) -> SpanSettings:
-        """The settings that all span components share, as they stand in `cfg`."""
-        return SpanSettings(**self._from_cfg(SpanSettings))
-
-    @property
-    def codec(self) -> SpanCodec:
-        """The model's mathematics with the settings that stand in `cfg`."""
-        return self._codec_type(**self._from_cfg(self._codec_type))
-
-    def _from_cfg(self, settings_type: Type[Any]) -> Dict[str, Any]:
-        names = [field.name for field in fields(settings_type)]
-        return {name: self.cfg[name] for name in names if name in self.cfg}
-
-    # ------------------------------------------------------------------ labels
-
-    @property
-    def labels(self) -> Tuple[str, ...]:
-        """The labels that the component can predict; a label's id is its place."""
-        return tuple(self.cfg["labels"])
-
-    @property
-    def label_data(self) -> List[str]:
-        """What `initialize(labels=...)` needs to make the same labels again."""
-        return list(self.labels)
-
-    @property
-    def label_ids(self) -> Dict[str, int]:
-        """The id of each label."""
-        return {label: index for index, label in enumerate(self.labels)}
-
-    def add_label(self, label: str) -> int:
-        """Add a label before initialization.
-
-        label (str): the label.
-        RETURNS (int): 0 if it is there already, otherwise 1.
-        RAISES (ValueError): SP008 after initialization.
-        """
-        if not isinstance(label, str):
-            raise ValueError(SpacyErrors.E187)
-        if label in self.labels:
-            return 0
-        self._set_labels(sorted([*self.labels, label]))
-        self.vocab.strings.add(label)
-        return 1
-
-    def _set_labels(self, labels: Sequence[str]) -> None:
-        head = self.model.get_ref("output_layer")
-        if head.has_dim("nO") and head.get_dim("nO") != len(labels):
-            raise ValueError(
-                Errors.SP008.format(
-                    component=self.name,
-                    saved=head.get_dim("nO"),
-                    present=len(labels),
-                    labels=", ".join(labels),
-                )
-            )
-        self.cfg["labels"] = list(labels)
-        for label in labels:
-            self.vocab.strings.add(label)
-
-    def thresholds(self) -> Floats:
-        """RETURNS (Floats): the threshold of each label. Shape: (label,)"""
-        settings = self.settings
-        special = settings.label_thresholds
-        unknown = sorted(set(special) - set(self.labels))
-        if unknown:
-            raise ValueError(
-                Errors.SP006.format(
-                    component=self.name,
-                    unknown=", ".join(unknown),
-                    labels=", ".join(self.labels),
-                )
-            )
-        numbers = [special.get(label, settings.threshold) for label in self.labels]
-        return np.asarray(numbers, dtype=np.float32)
 
     # ---------------------------------------------------------------- training
 
@@ -361,53 +270,6 @@ class SpanRecognizer(TrainablePipe):
             max_window=settings.max_window,
             stride=settings.stride,
         )
-
-    # ----------------------------------------------------------------- storage
-
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()
-    ) -> "SpanRecognizer":
-        """Load settings, labels and weights.
-
-        RAISES (ValueError): SP007 when weights and labels do not belong together.
-        """
-        with self._label_check():
-            super().from_bytes(bytes_data, exclude=exclude)
-        return self
-
-    def from_disk(
-        self, path: Any, *, exclude: Iterable[str] = tuple()
-    ) -> "SpanRecognizer":
-        """Load settings, labels and weights.
-
-        RAISES (ValueError): SP007 when weights and labels do not belong together.
-        """
-        with self._label_check():
-            super().from_disk(path, exclude=exclude)
-        return self
-
-    @contextmanager
-    def _label_check(self) -> Iterator[None]:
-        head = self.model.get_ref("output_layer")
-        before = head.maybe_get_dim("nO")
-        cause: Optional[ValueError] = None
-        try:
-            yield
-        except ValueError as error:
-            # Thinc refuses to change a dimension, without saying of what.
-            if before in (None, len(self.labels)):
-                raise
-            cause = error
-        n_weights = before if cause else head.maybe_get_dim("nO")
-        if n_weights is not None and n_weights != len(self.labels):
-            raise ValueError(
-                Errors.SP007.format(
-                    component=self.name,
-                    weights=n_weights,
-                    settings=len(self.labels),
-                    labels=", ".join(self.labels),
-                )
-            ) from cause
 
 
 def _in_groups(docs: List[Doc], max_tokens: int) -> Iterator[List[Doc]]:

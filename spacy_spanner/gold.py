@@ -12,11 +12,11 @@ import numpy as np
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .annotations import annotated_spans, gold_spans
+from .annotations import GoldSpans, annotated_spans, gold_spans
 from .codec import SpanCodec
 from .errors import Errors, Warnings
 from .settings import SpanSettings
-from .types import SpanTable
+from .types import Bools, SpanTable
 from .windows import WindowPlan, spans_in_windows
 
 N_SHOWN = 3
@@ -213,22 +213,30 @@ def read_batch(
         annotated |= mine
         placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
         by_window.extend(placed.spans)
-        expressible = codec.learnable(gold.spans)
-        long = gold.spans.end - gold.spans.start > max_window
-        outside = ~placed.reachable & expressible & ~long
-        doc = example.predicted
+        reasons = _why_lost(gold, placed.reachable, codec, max_window)
+        for reason, spans in reasons.items():
+            lost.setdefault(reason, []).extend(_texts(example.predicted, spans))
         lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
         lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
-        lost.setdefault(OUTSIDE, []).extend(_texts(doc, gold.spans.take(outside)))
-        lost.setdefault(TOO_LONG, []).extend(_texts(doc, gold.spans.take(long)))
-        lost.setdefault(TOO_WIDE, []).extend(
-            _texts(doc, gold.spans.take(~expressible & ~long))
-        )
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
         total += gold.spans.n_spans + len(gold.misaligned) + len(gold.padded)
     reader.report_batch(lost, total)
     kept = WindowPlan(*(column[annotated] for column in plan))
     return BatchGold(kept, by_window)
+
+
+def _why_lost(
+    gold: GoldSpans, reachable: Bools, codec: SpanCodec, max_window: int
+) -> Dict[str, SpanTable]:
+    """RETURNS (Dict[str, SpanTable]): spans that cannot be learned, by one reason."""
+    spans = gold.spans
+    long = spans.end - spans.start > max_window
+    wide = ~codec.learnable(spans) & ~long
+    return {
+        TOO_LONG: spans.take(long),
+        TOO_WIDE: spans.take(wide),
+        OUTSIDE: spans.take(~reachable & ~wide & ~long),
+    }
 
 
 def _texts(doc: Doc, spans: SpanTable) -> List[str]:

@@ -1,5 +1,6 @@
 """Fixtures that all tests may use."""
 
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -33,3 +34,33 @@ def nlp(factory: str) -> Language:
 def own_nlp(factory: str) -> Language:
     """A trained pipeline of the test's own."""
     return trained_copy(factory)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A randomly initialized encoder of two layers, with a vocabulary of letters.
+
+    It has no dropout, and weights large enough for words to influence each other.
+    """
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("bert")
+    letters = [chr(code) for code in range(33, 127)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
+    pieces += [f"##{letter}" for letter in letters]
+    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf8")
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
+    tokenizer.save_pretrained(folder)
+    config = transformers.BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        initializer_range=0.5,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        transformers.BertModel(config).save_pretrained(folder)
+    return folder

@@ -31,28 +31,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A randomly initialized encoder of two layers, with a vocabulary of letters."""
-    transformers = pytest.importorskip("transformers")
-    folder = tmp_path_factory.mktemp("bert")
-    letters = [chr(code) for code in range(33, 127)]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
-    pieces += [f"##{letter}" for letter in letters]
-    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf8")
-    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
-    tokenizer.save_pretrained(folder)
-    config = transformers.BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    return folder
-
-
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)
 def test_config_names_every_setting(path: Path) -> None:
     config = load_config(path)

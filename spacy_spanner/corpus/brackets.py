@@ -4,6 +4,7 @@ One sentence per line, a blank line between documents, `#` starts a comment line
 A backslash takes the special meaning from `[`, `]`, `#` and itself.
 """
 
+import re
 from typing import Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 from spacy.language import Language
@@ -11,7 +12,12 @@ from spacy.tokens import Doc
 
 from ..errors import Errors
 
-_ESCAPABLE = "[]#\\"
+_PART = re.compile(
+    r"\\(?P<escaped>[\[\]#\\])"
+    r"|(?P<open>\[)"
+    r"|(?P<close>\])(?P<label>\([^)]*\))?"
+    r"|(?P<text>[^\[\]\\]+|\\)"
+)
 
 
 class CharSpan(NamedTuple):
@@ -42,54 +48,33 @@ def parse_sentence(
     """
 
     def fail(column: int, problem: str) -> ValueError:
-        return ValueError(
-            Errors.SP001.format(
-                source=source,
-                line=number,
-                column=column + 1,
-                problem=problem,
-                text=line,
-            )
+        message = Errors.SP001.format(
+            source=source, line=number, column=column + 1, problem=problem, text=line
         )
+        return ValueError(message)
 
-    text: List[str] = []
+    text = ""
     opened: List[Tuple[int, int]] = []  # (offset in the plain text, column of "[")
     spans: List[CharSpan] = []
-    column = 0
-    while column < len(line):
-        char = line[column]
-        if char == "\\" and line[column + 1 : column + 2] in tuple(_ESCAPABLE):
-            text.append(line[column + 1])
-            column += 2
-        elif char == "[":
-            opened.append((len(text), column))
-            column += 1
-        elif char == "]":
+    for part in _PART.finditer(line):
+        if part["open"]:
+            opened.append((len(text), part.start()))
+        elif part["close"]:
+            label = (part["label"] or "").strip("() ")
             if not opened:
-                raise fail(column, "']' without '['")
-            label, after = _read_label(line, column + 1)
+                raise fail(part.start(), "']' without '['")
             if not label:
-                raise fail(column, "']' is not followed by a '(LABEL)'")
-            start, start_column = opened.pop()
+                raise fail(part.start(), "']' is not followed by a '(LABEL)'")
+            start, column = opened.pop()
             if start == len(text):
-                raise fail(start_column, "the entity has no text")
+                raise fail(column, "the entity has no text")
             spans.append(CharSpan(start, len(text), label))
-            column = after
         else:
-            text.append(char)
-            column += 1
+            text += part["escaped"] or part["text"]
     if opened:
         raise fail(opened[-1][1], "'[' is never closed")
     spans.sort(key=lambda span: (span.start, -span.end, span.label))
-    return BracketedSentence("".join(text), spans)
-
-
-def _read_label(line: str, start: int) -> Tuple[str, int]:
-    """Read `(LABEL)` at `start`; an empty label says that there is none."""
-    end = line.find(")", start)
-    if line[start : start + 1] != "(" or end < 0:
-        return "", start
-    return line[start + 1 : end].strip(), end + 1
+    return BracketedSentence(text, spans)
 
 
 def read_documents(

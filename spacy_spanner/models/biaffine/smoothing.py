@@ -66,28 +66,45 @@ def smooth_boundaries(
     max_width (Optional[int]): spans of more tokens are impossible.
     RETURNS (SoftSpans): where the mass lies.
     """
-    limit = np.asarray(lengths)[gold.window][:, None]
+    limit = np.asarray(lengths)[gold.window]
     widest = limit if max_width is None else np.minimum(limit, max_width)
     kept = np.full(len(gold.mass), 1.0 - epsilon)
-    columns = []
+    parts = []
     for ring in range(1, distance + 1) if epsilon else ():
-        move_start, move_last = diamond(ring)
-        start = gold.start[:, None] + move_start  # (span, move)
-        last = gold.last[:, None] + move_last
-        width = last - start + 1
-        possible = (start >= 0) & (last < limit) & (width >= 1) & (width <= widest)
-        share = epsilon / distance / len(move_start)
-        kept += share * (~possible).sum(axis=1)
-        span = np.nonzero(possible)[0]
-        mass = np.full(len(span), share)
-        columns.append(
-            (gold.window[span], start[possible], last[possible], gold.label[span], mass)
-        )
-    columns.append((*gold[:4], kept))
-    window, start, last, label, mass = map(np.concatenate, zip(*columns))
-    soft = _add_up(SoftSpans(window, start, last, label, mass))
+        around, returned = _share_ring(gold, limit, widest, ring, epsilon / distance)
+        parts.append(around)
+        kept += returned
+    parts.append(gold._replace(mass=kept))
+    soft = _add_up(SoftSpans(*map(np.concatenate, zip(*parts))))
     limited = soft[:3] if exclusive else soft[:4]
     return soft._replace(mass=_limit(np.stack(limited), soft.mass))
+
+
+def _share_ring(
+    gold: SoftSpans, limit: Ints, widest: Ints, ring: int, share: float
+) -> Tuple[SoftSpans, Floats]:
+    """Give each possible span of a ring its part of the share.
+
+    limit, widest (Ints): tokens of the window and of the widest span. Shapes: (span,)
+    RETURNS (Tuple[SoftSpans, Floats]): what the ring gets, and what falls back to each
+        gold span. (span,)
+    """
+    move_start, move_last = diamond(ring)
+    start = gold.start[:, None] + move_start  # (span, move)
+    last = gold.last[:, None] + move_last
+    width = last - start + 1
+    possible = (start >= 0) & (last < limit[:, None])
+    possible &= (width >= 1) & (width <= widest[:, None])
+    part = share / len(move_start)
+    span = np.nonzero(possible)[0]
+    around = SoftSpans(
+        gold.window[span],
+        start[possible],
+        last[possible],
+        gold.label[span],
+        np.full(len(span), part),
+    )
+    return around, part * (~possible).sum(axis=1)
 
 
 def _add_up(soft: SoftSpans) -> SoftSpans:
