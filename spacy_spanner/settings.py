@@ -69,17 +69,31 @@ def optional(rule: Rule) -> Rule:
     )
 
 
+even = Rule(
+    "an even number, for two directions of equal size",
+    lambda value: at_least(0).accepts(value) and value % 2 == 0,
+)
+
+
+def require(rule: Rule, **values: Any) -> None:
+    """Compare values with a rule.
+
+    RAISES (ValueError): SP002 for the first that breaks it.
+    """
+    for name, value in values.items():
+        if not rule.accepts(value):
+            raise ValueError(
+                Errors.SP002.format(name=name, expected=rule.expected, value=value)
+            )
+
+
 def check(settings: Any, **rules: Rule) -> None:
     """Compare attributes with their rules.
 
     RAISES (ValueError): SP002 for the first that breaks its rule.
     """
     for name, rule in rules.items():
-        value = getattr(settings, name)
-        if not rule.accepts(value):
-            raise ValueError(
-                Errors.SP002.format(name=name, expected=rule.expected, value=value)
-            )
+        require(rule, **{name: getattr(settings, name)})
 
 
 @dataclass(frozen=True)
@@ -130,8 +144,5 @@ class SpanSettings:
             max_cells=at_least(1),
             seed=at_least(0),
         )
-        if self.stride >= self.max_window:
-            expected = f"smaller than max_window, which is {self.max_window}"
-            raise ValueError(
-                Errors.SP002.format(name="stride", expected=expected, value=self.stride)
-            )
+        limit = f"smaller than max_window, which is {self.max_window}"
+        require(Rule(limit, lambda value: value < self.max_window), stride=self.stride)

@@ -13,9 +13,9 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
 
 from ..codec import WindowBatch
-from ..errors import Errors
 from ..layers.torch_shim import LazyShim
 from ..nn.lstm import BiLSTM
+from ..settings import at_least, even, fraction, require
 from ..windows import batch_windows
 
 InT = List[Floats2d]
@@ -39,13 +39,12 @@ def build_bilstm_encoder(
     width (int): size of the output, both directions together; even.
     depth (int): number of layers.
     dropout (float): rate on the input of every layer; 0 at prediction.
+    RAISES (ValueError): SP002 for a value out of its limits.
     RETURNS (Model): documents to token vectors.
     """
-    if width % 2 or width < 2:
-        expected = "an even number of at least 2"
-        raise ValueError(
-            Errors.SP002.format(name="width", expected=expected, value=width)
-        )
+    require(even, width=width)
+    require(at_least(1), width=width, depth=depth)
+    require(fraction, dropout=dropout)
     model: Model = tok2vec
     for _ in range(depth):
         model = chain(model, _bilstm_layer(width, dropout))

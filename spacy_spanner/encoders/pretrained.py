@@ -12,6 +12,7 @@ from thinc.util import get_torch_default_device
 from torch import Tensor, nn
 
 from ..errors import Errors
+from ..settings import Rule, require
 from .packaged import resolve_name
 
 # Encoders with relative positions take inputs of any length.
@@ -98,9 +99,11 @@ class PretrainedShim(PyTorchShim):
         positions = getattr(config, "max_position_embeddings", None)
         if not positions:
             return UNLIMITED
-        # RoBERTa and its kin count positions from behind the padding index.
-        reserved = config.pad_token_id + 1 if "roberta" in config.model_type else 0
-        return int(positions - reserved)
+        # RoBERTa and its kin count positions from behind that of padding.
+        embeddings = getattr(self.module.transformer, "embeddings", None)
+        table = getattr(embeddings, "position_embeddings", None)
+        padding = getattr(table, "padding_idx", None)
+        return int(positions - (0 if padding is None else padding + 1))
 
     @property
     def pad_id(self) -> int:
@@ -119,7 +122,7 @@ class PretrainedShim(PyTorchShim):
 
     def _special(self, index: int) -> int:
         assert self.tokenizer is not None  # loaded before use
-        return int(self.tokenizer.build_inputs_with_special_tokens([])[index])
+        return int(self.tokenizer._tokenizer.encode("").ids[index])
 
     def load(self) -> None:
         """Read encoder and tokenizer from the folder or hub."""
@@ -133,6 +136,9 @@ class PretrainedShim(PyTorchShim):
     def _take(self, transformer: Any, tokenizer: Any) -> None:
         if not tokenizer.is_fast:
             raise ValueError(Errors.SP013.format(name=self.name))
+        n_layers = transformer.config.num_hidden_layers
+        limit = Rule(f"at most {n_layers}", lambda value: value <= n_layers)
+        require(limit, layers=self.layers)
         if getattr(transformer, "pooler", None) is not None:
             transformer.pooler = None
         if self.gradient_checkpointing:
@@ -142,6 +148,11 @@ class PretrainedShim(PyTorchShim):
         # Stored tokenizers may cut and pad on their own; here nothing is cut silently.
         tokenizer._tokenizer.no_truncation()
         tokenizer._tokenizer.no_padding()
+        # Pieces of bytes tell by a space where words begin; tokens come without it.
+        splitter = tokenizer._tokenizer.pre_tokenizer
+        if getattr(splitter, "add_prefix_space", True) is False:
+            splitter.add_prefix_space = True
+            tokenizer._tokenizer.pre_tokenizer = splitter
         self.tokenizer = tokenizer
 
     def to_bytes(self) -> bytes:

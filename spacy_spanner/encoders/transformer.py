@@ -17,10 +17,9 @@ from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
-from ..errors import Errors
 from ..layers.doc_arrays import sentence_starts
 from ..nn.pooling import POOLINGS, pool_pieces
-from ..settings import at_least, one_of
+from ..settings import at_least, one_of, require
 from ..types import Ints
 from ..windows import batch_windows
 from .pretrained import PretrainedShim, encode_words
@@ -56,11 +55,10 @@ def build_transformer(
     mixed_precision (bool): half precision on GPU.
     RETURNS (Model): documents to token vectors.
     """
-    _check("pooling", pooling, one_of(POOLINGS))
-    for setting, value in (("layers", layers), ("batch_pieces", batch_pieces)):
-        _check(setting, value, at_least(1))
-    _check("context", context, at_least(0))
-    _check("max_pieces", max_pieces, at_least(N_SPECIAL + 1))
+    require(one_of(POOLINGS), pooling=pooling)
+    require(at_least(1), layers=layers, batch_pieces=batch_pieces)
+    require(at_least(0), context=context)
+    require(at_least(N_SPECIAL + 1), max_pieces=max_pieces)
     shim = PretrainedShim(
         name,
         layers=layers,
@@ -80,13 +78,6 @@ def build_transformer(
             "batch_pieces": batch_pieces,
         },
     )
-
-
-def _check(name: str, value: Any, rule: Any) -> None:
-    if not rule.accepts(value):
-        raise ValueError(
-            Errors.SP002.format(name=name, expected=rule.expected, value=value)
-        )
 
 
 def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:

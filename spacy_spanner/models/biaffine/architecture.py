@@ -8,9 +8,9 @@ from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ...errors import Errors
 from ...layers.span_model import SpanInput, build_span_model
 from ...layers.torch_head import HeadOutput
+from ...settings import at_least, even, fraction, require
 from .module import BiaffineModule
 
 
@@ -36,14 +36,13 @@ def build_biaffine_model(
     dropout (float): rate on the boundary representations. `[training] dropout` reaches
         the encoder only.
     input_dropout (float): rate in front of the BiLSTM, and behind it.
-    RAISES (ValueError): SP002 for an odd `lstm_width`.
+    RAISES (ValueError): SP002 for a value out of its limits.
     RETURNS (Model): see `build_span_model`.
     """
-    if lstm_width % 2:
-        expected = "an even number, for two directions of equal size"
-        raise ValueError(
-            Errors.SP002.format(name="lstm_width", expected=expected, value=lstm_width)
-        )
+    require(even, lstm_width=lstm_width)
+    require(at_least(1), hidden_width=hidden_width, n_widths=n_widths)
+    require(at_least(1), width_embedding=width_embedding)
+    require(fraction, dropout=dropout, input_dropout=input_dropout)
     build = partial(
         BiaffineModule,
         lstm_width=lstm_width,

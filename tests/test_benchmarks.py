@@ -1,0 +1,65 @@
+"""The benchmarks run as documented, on a corpus of a few sentences."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+SENTENCE = """\
+IL-2\tB-DNA\tB-protein\tO\tO
+gene\tI-DNA\tO\tO\tO
+expression\tO\tO\tO\tO
+in\tO\tO\tO\tO
+T\tB-cell_type\tO\tO\tO
+cells\tI-cell_type\tO\tO\tO
+
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "genia").mkdir()
+    for part in ("dev", "test"):
+        path = folder / "genia" / f"genia.{part}.iob2"
+        path.write_text(40 * SENTENCE, encoding="utf8")
+    return folder
+
+
+def run(script: str, *arguments: object) -> List[dict]:
+    words = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    output = Path(str(arguments[-1]))
+    return json.loads(output.read_text(encoding="utf8"))["results"]
+
+
+@pytest.mark.slow
+def test_speed_compares_every_model_with_the_encoder(
+    data: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "speed.json"
+    rows = run("speed.py", data, "--rounds", 1, "--output", output)
+    assert [row["system"] for row in rows] == ["encoder", "span_biaffine", "spancat"]
+    assert rows[0]["prediction_ratio"] == rows[0]["training_ratio"] == 1
+    assert all(row["prediction"] > 0 and row["peak_mb"] > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_accuracy_scores_every_seed(data: Path, tmp_path: Path) -> None:
+    options = ("--models", "span_biaffine", "--epochs", 8, "--seeds", "0,1")
+    rows = run("accuracy.py", data, *options, "--output", tmp_path / "accuracy.json")
+    assert [row["seed"] for row in rows] == [0, 1]
+    assert all(row["f"] > 0.9 for row in rows)
+
+
+@pytest.mark.slow
+def test_long_document_measures_every_length(tmp_path: Path) -> None:
+    output = tmp_path / "long.json"
+    rows = run("long_document.py", "--tokens", "100,1000", "--output", output)
+    assert [row["tokens"] for row in rows] == [100, 1000]
+    assert all(row["seconds"] > 0 for row in rows)
