@@ -107,7 +107,7 @@ def main(
             budget = {"epochs": epochs, "batch_size": batch_size, "seed": seed}
             results.append(in_fresh_process(measure, model, **options, **budget))
             print(" ".join(to_row(results[-1])), flush=True)
-    print(table(map(to_row, results), header=HEADER, divider=True))
+    print(table([to_row(r) for r in results], header=HEADER, divider=True))
     print("\n".join(summarize(results)))
     if output is not None:
         write_json(output, results)

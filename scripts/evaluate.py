@@ -21,7 +21,9 @@ def main(
         # The speed changes from run to run; what is written here does not.
         speed = scores.pop("speed")
         srsly.write_json(output / f"{folder.name}.json", scores)
-        msg.good(f"{folder.name}: F1 {100 * scores['spans_ents_f']:.1f}")
+        f_score = scores.get("spans_ents_f")
+        shown = "nothing scored" if f_score is None else f"F1 {100 * f_score:.1f}"
+        msg.good(f"{folder.name}: {shown}")
         msg.text(f"{speed:,.0f} words per second")
 
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span, SpanGroup, Token
 from spacy.training import Example
 
 from .spans import by_length, by_preference, choose_in_order, conflicts
@@ -24,13 +24,20 @@ class GoldSpans(NamedTuple):
     misaligned (List[Span]): spans of the reference whose boundaries lie inside tokens.
     padded (List[Span]): spans that begin or end with white space, which is never
         predicted.
+    unlabelled (List[Span]): spans that were made without a label.
     unknown (List[Span]): spans with labels that the component does not have.
     """
 
     spans: SpanTable
     misaligned: List[Span]
     padded: List[Span]
+    unlabelled: List[Span]
     unknown: List[Span]
+
+    @property
+    def n_spans(self) -> int:
+        """All that should be learned, whether it can be or not."""
+        return self.spans.n_spans + sum(map(len, self[1:4]))
 
 
 def annotated_spans(doc: Doc, key: str) -> Optional[List[Span]]:
@@ -63,7 +70,8 @@ def gold_spans(
     if annotated is None:
         return None
     known = [span for span in annotated if span.label_ in label_ids]
-    unknown = [span for span in annotated if span.label_ not in label_ids]
+    unlabelled = [span for span in annotated if not span.label_]
+    unknown = [s for s in annotated if s.label_ and s.label_ not in label_ids]
     rows, misaligned, padded = [], [], []
     for span, aligned in zip(known, _align(example, known)):
         if span[0].is_space or span[-1].is_space:
@@ -73,7 +81,7 @@ def gold_spans(
         else:
             rows.append((*aligned, label_ids[span.label_]))
     distinct = SpanTable.of(list(dict.fromkeys(rows)))
-    return GoldSpans(distinct, misaligned, padded, unknown)
+    return GoldSpans(distinct, misaligned, padded, unlabelled, unknown)
 
 
 def _align(example: Example, spans: Sequence[Span]) -> List[Optional[tuple]]:
@@ -116,19 +124,21 @@ def write_spans(
         added that neither repeat nor (by `overlap`) conflict with them.
     overlap (str): "flat", "nested" or "any".
     """
+    attrs = {}
     entries = [
         (Span(doc, span.start, span.end, label=labels[span.label]), span.score)
         for span in spans
     ]
     if not overwrite and key in doc.spans:
         group = doc.spans[key]
+        attrs = dict(group.attrs)
         # Spans that were appended by hand have no score.
         present = list(zip_longest(group, scores_of(group), fillvalue=SCORE_OF_OTHERS))
         entries = present + _without_rivals(entries, list(group), overlap)
         entries.sort(key=lambda entry: _document_order(entry[0]))
     doc.spans[key] = [span for span, _ in entries]
     scores = np.asarray([score for _, score in entries], dtype=np.float32)
-    doc.spans[key].attrs["scores"] = scores
+    doc.spans[key].attrs.update({**attrs, "scores": scores})
 
 
 def scores_of(group: SpanGroup) -> List[float]:
@@ -168,8 +178,7 @@ def write_entities(
     overwrite (bool): replace the entities that are there; otherwise they stay, and
         predicted ones that share a token with them are left out.
     """
-    present = [] if overwrite else list(doc.ents)
-    taken = {token for span in present for token in range(span.start, span.end)}
+    taken = set() if overwrite else {token.i for token in doc if _is_taken(token)}
     table = SpanTable.of(
         span for span in spans if taken.isdisjoint(range(span.start, span.end))
     )
@@ -178,4 +187,9 @@ def write_entities(
         Span(doc, start, end, label=labels[label])
         for start, end, label, _ in choose_in_order(ordered, "flat").rows()
     ]
-    doc.set_ents(sorted(present + chosen))
+    doc.set_ents(sorted(chosen), default="outside" if overwrite else "unmodified")
+
+
+def _is_taken(token: Token) -> bool:
+    """RETURNS (bool): whether the token is of an entity, or blocked for entities."""
+    return token.ent_iob_ in ("B", "I")

@@ -6,7 +6,7 @@ training, to scored candidates in prediction. All that the four models share (wi
 batches, devices, selection, writing) happens outside.
 """
 
-from typing import Any, NamedTuple, Protocol, Sequence
+from typing import Any, Dict, NamedTuple, Protocol, Sequence
 
 import numpy as np
 import torch
@@ -47,11 +47,12 @@ class Candidates(NamedTuple):
 class SpanCodec(Protocol):
     """The settings of a model, and its mathematics around the module."""
 
-    def learnable(self, spans: SpanTable) -> Bools:
-        """Tell which gold spans this model can express at all, for example by width.
+    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+        """Tell which gold spans this model can never predict.
 
         spans (SpanTable): gold of one document.
-        RETURNS (Bools): one a span.
+        RETURNS (Dict[str, Bools]): by reason, in words that fit behind "spans", one
+            value a span.
         """
         ...
 

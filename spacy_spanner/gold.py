@@ -15,16 +15,17 @@ from spacy.training import Example
 from .annotations import GoldSpans, annotated_spans, gold_spans
 from .codec import SpanCodec
 from .errors import Errors, Warnings
+from .layers.doc_arrays import sentence_starts
 from .settings import SpanSettings
 from .types import Bools, SpanTable
-from .windows import WindowPlan, spans_in_windows
+from .windows import WindowPlan, plan_windows, spans_in_windows
 
 N_SHOWN = 3
 
 MISALIGNED = "with boundaries inside tokens of this tokenizer"
 PADDED = "that begin or end with white space"
+UNLABELLED = "without a label"
 TOO_LONG = "longer than max_window"
-TOO_WIDE = "longer than the model's max_width"
 OUTSIDE = "that cross the boundary of a sentence or window"
 
 
@@ -34,9 +35,7 @@ class Survey(NamedTuple):
     n_examples, n_annotated, n_spans (int): counts.
     labels (Set[str]): labels of the gold.
     keys (Set[str]): span groups that exist in the references.
-    misaligned, padded (List[str]): texts of spans that have no place on the tokens, or
-        begin or end with white space.
-    spans (List[Tuple[Doc, SpanTable]]): the others, on the predicted documents.
+    gold (List[Tuple[Doc, GoldSpans]]): what was read, with the predicted documents.
     """
 
     n_examples: int
@@ -44,20 +43,22 @@ class Survey(NamedTuple):
     n_spans: int
     labels: Set[str]
     keys: Set[str]
-    misaligned: List[str]
-    padded: List[str]
-    spans: List[Tuple[Doc, SpanTable]]
+    gold: List[Tuple[Doc, GoldSpans]]
+
+    @property
+    def groups(self) -> str:
+        """The span groups that exist, in words."""
+        return ", ".join(map(repr, sorted(self.keys))) or "none"
 
     def require_annotation(self, component: str, key: str) -> None:
         """RAISES (ValueError): SP003 when no example is annotated."""
         if not self.n_annotated:
-            existing = ", ".join(map(repr, sorted(self.keys))) or "none"
             raise ValueError(
                 Errors.SP003.format(
                     component=component,
                     examples=self.n_examples,
                     key=key,
-                    existing=existing,
+                    existing=self.groups,
                 )
             )
 
@@ -72,9 +73,7 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
     n_examples = n_annotated = n_spans = 0
     labels: Set[str] = set()
     keys: Set[str] = set()
-    misaligned: List[str] = []
-    padded: List[str] = []
-    spans: List[Tuple[Doc, SpanTable]] = []
+    read: List[Tuple[Doc, GoldSpans]] = []
     for example in examples:
         keys.update(example.reference.spans)
         annotated = annotated_spans(example.reference, key)
@@ -84,16 +83,13 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
             continue
         n_annotated += 1
         n_spans += len(annotated)
-        label_ids = {span.label_: 0 for span in annotated}
-        labels.update(label_ids)
+        labels.update(span.label_ for span in annotated if span.label_)
+        # Any ids will do to tell the labels of this document apart.
+        label_ids = {label: index for index, label in enumerate(sorted(labels))}
         gold = gold_spans(example, key, label_ids)
         if gold is not None:
-            misaligned.extend(_span_texts(gold.misaligned))
-            padded.extend(_span_texts(gold.padded))
-            spans.append((example.predicted, gold.spans))
-    return Survey(
-        n_examples, n_annotated, n_spans, labels, keys, misaligned, padded, spans
-    )
+            read.append((example.predicted, gold))
+    return Survey(n_examples, n_annotated, n_spans, labels, keys, read)
 
 
 class GoldReader:
@@ -118,16 +114,12 @@ class GoldReader:
         codec (SpanCodec): for the width of spans.
         labels (Set[str]): the labels of the component.
         """
-        lost: Dict[str, List[str]] = {
-            MISALIGNED: found.misaligned,
-            PADDED: found.padded,
-        }
-        for doc, spans in found.spans:
-            long = spans.end - spans.start > settings.max_window
-            wide = ~codec.learnable(spans) & ~long
-            lost.setdefault(TOO_LONG, []).extend(_texts(doc, spans.take(long)))
-            lost.setdefault(TOO_WIDE, []).extend(_texts(doc, spans.take(wide)))
-        self._warn_lost(lost, found.n_spans)
+        lost: Dict[str, List[str]] = {}
+        for doc, gold in found.gold:
+            plan = plan_docs([doc], settings)
+            placed = spans_in_windows(gold.spans, plan.start, plan.end)
+            _collect(lost, doc, gold, placed.reachable, codec, settings.max_window)
+        self._warn_lost(lost, found.n_spans, "in the data")
         n_missing = found.n_examples - found.n_annotated
         if n_missing:
             warnings.warn(
@@ -155,9 +147,10 @@ class GoldReader:
         self._warn_lost(
             {why: texts for why, texts in lost.items() if why not in self._reported},
             total,
+            "in a batch (gold_reader.lost counts on)",
         )
 
-    def _warn_lost(self, lost: Dict[str, List[str]], total: int) -> None:
+    def _warn_lost(self, lost: Dict[str, List[str]], total: int, where: str) -> None:
         lost = {reason: texts for reason, texts in lost.items() if texts}
         if not lost:
             return
@@ -169,7 +162,11 @@ class GoldReader:
         count = sum(map(len, lost.values()))
         warnings.warn(
             Warnings.SW001.format(
-                component=self.component, count=count, total=total, reasons=reasons
+                component=self.component,
+                count=count,
+                total=total,
+                where=where,
+                reasons=reasons,
             )
         )
 
@@ -213,30 +210,45 @@ def read_batch(
         annotated |= mine
         placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
         by_window.extend(placed.spans)
-        reasons = _why_lost(gold, placed.reachable, codec, max_window)
-        for reason, spans in reasons.items():
-            lost.setdefault(reason, []).extend(_texts(example.predicted, spans))
-        lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
-        lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
+        _collect(lost, example.predicted, gold, placed.reachable, codec, max_window)
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
-        total += gold.spans.n_spans + len(gold.misaligned) + len(gold.padded)
+        total += gold.n_spans
     reader.report_batch(lost, total)
     kept = WindowPlan(*(column[annotated] for column in plan))
     return BatchGold(kept, by_window)
 
 
-def _why_lost(
-    gold: GoldSpans, reachable: Bools, codec: SpanCodec, max_window: int
-) -> Dict[str, SpanTable]:
-    """RETURNS (Dict[str, SpanTable]): spans that cannot be learned, by one reason."""
+def plan_docs(docs: Sequence[Doc], settings: SpanSettings) -> WindowPlan:
+    """RETURNS (WindowPlan): the windows that the settings give to documents."""
+    return plan_windows(
+        [len(doc) for doc in docs],
+        [sentence_starts(doc) for doc in docs],
+        mode=settings.window,
+        max_window=settings.max_window,
+        stride=settings.stride,
+    )
+
+
+def _collect(
+    lost: Dict[str, List[str]],
+    doc: Doc,
+    gold: GoldSpans,
+    reachable: Bools,
+    codec: SpanCodec,
+    max_window: int,
+) -> None:
+    """Add the texts of spans that cannot be learned, each under its first reason."""
     spans = gold.spans
-    long = spans.end - spans.start > max_window
-    wide = ~codec.learnable(spans) & ~long
-    return {
-        TOO_LONG: spans.take(long),
-        TOO_WIDE: spans.take(wide),
-        OUTSIDE: spans.take(~reachable & ~wide & ~long),
-    }
+    reasons = {TOO_LONG: spans.end - spans.start > max_window, **codec.lost(spans)}
+    open_spans = np.ones(spans.n_spans, dtype=bool)
+    for reason, affected in {**reasons, OUTSIDE: ~reachable}.items():
+        lost.setdefault(reason, []).extend(
+            _texts(doc, spans.take(affected & open_spans))
+        )
+        open_spans &= ~affected
+    lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
+    lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
+    lost.setdefault(UNLABELLED, []).extend(_span_texts(gold.unlabelled))
 
 
 def _texts(doc: Doc, spans: SpanTable) -> List[str]:

@@ -32,13 +32,14 @@ def check_score_weights(
     produced = produced_scores(nlp, list(islice(get_examples(), 1)))
     if produced is None:
         return
+    key = pipe.settings.spans_key
+    own = sorted(score for score in produced if score.startswith(f"spans_{key}_"))
     weighed = {key for key, weight in weights.items() if weight}
     missing = sorted(weighed - produced)
-    # spaCy adds the defaults of factories, which know of no other spans_key.
-    only_defaults = set(missing) <= default_weights(nlp)
-    if missing and not (only_defaults and weighed & produced):
-        key = pipe.settings.spans_key
-        own = sorted(score for score in produced if score.startswith(f"spans_{key}_"))
+    if weighed & set(own):
+        # spaCy adds the defaults of the factory, which knows of no other spans_key.
+        missing = [name for name in missing if name not in default_weights(nlp, pipe)]
+    if missing:
         raise ValueError(
             Errors.SP005.format(
                 missing=", ".join(missing),
@@ -49,10 +50,9 @@ def check_score_weights(
         )
 
 
-def default_weights(nlp: Language) -> Set[str]:
-    """RETURNS (Set[str]): score weights that factories bring with them."""
-    metas = (nlp.get_pipe_meta(name) for name in nlp.pipe_names)
-    return {key for meta in metas for key in meta.default_score_weights or {}}
+def default_weights(nlp: Language, pipe: Any) -> Set[str]:
+    """RETURNS (Set[str]): score weights that the factory of a component brings."""
+    return set(nlp.get_pipe_meta(pipe.name).default_score_weights or {})
 
 
 def has_training_config(nlp: Language) -> bool:

@@ -122,8 +122,9 @@ def _score_by_nesting(
     """
     n_right = n_predicted = n_found = n_gold = 0
     for gold, predicted, _, _ in readings:
-        wanted = {span for span in gold if is_nested(span, gold) == nested}
-        claimed = {span for span in predicted if is_nested(span, predicted) == nested}
+        wanted = nested_spans(gold) if nested else gold - nested_spans(gold)
+        claimed = nested_spans(predicted)
+        claimed = claimed if nested else predicted - claimed
         n_gold, n_found = n_gold + len(wanted), n_found + len(wanted & predicted)
         n_predicted += len(claimed)
         n_right += len(claimed & gold)
@@ -135,10 +136,17 @@ def _score_by_nesting(
     return {f"{prefix}_p": precision, f"{prefix}_r": recall, f"{prefix}_f": f_score}
 
 
-def is_nested(span: SpanKey, spans: Iterable[SpanKey]) -> bool:
-    """RETURNS (bool): whether another of the spans shares a token with this one."""
-    start, end, _ = span
-    return any(other != span and other[0] < end and start < other[1] for other in spans)
+def nested_spans(spans: Set[SpanKey]) -> Set[SpanKey]:
+    """RETURNS (Set[SpanKey]): those that share a token with another of them."""
+    ordered = sorted(spans)
+    found: Set[SpanKey] = set()
+    widest: Optional[SpanKey] = None  # the one that reaches furthest so far
+    for span in ordered:
+        if widest is not None and span[0] < widest[1]:
+            found.update((span, widest))
+        if widest is None or span[1] > widest[1]:
+            widest = span
+    return found
 
 
 def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:

@@ -113,7 +113,9 @@ class SpanSettings:
         boundaries), "doc" or "strided".
     max_window (int): longest window, in tokens; what is longer is cut.
     stride (int): tokens that consecutive windows of a cut text share.
-    max_cells (int): spans scored at once: less needs less memory, and more time.
+    max_cells (int): scores of spans (one for each label and one for "no entity") that
+        are computed at once: less needs less memory, and more time. A single window is
+        not cut any further.
     seed (int): seed of the sampling in training, for models that sample.
     """
 
@@ -126,7 +128,7 @@ class SpanSettings:
     window: str = "sentence"
     max_window: int = 256
     stride: int = 64
-    max_cells: int = 500_000
+    max_cells: int = 2_000_000
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -127,39 +127,40 @@ def choose_in_order(spans: SpanTable, policy: str) -> SpanTable:
     """
     if policy == "any" or spans.n_spans < 2:
         return spans
-    kept = np.ones(spans.n_spans, dtype=bool)
-    cluster = _overlap_clusters(spans)
-    by_cluster = np.argsort(cluster, kind="stable")
-    sizes = np.bincount(cluster)
-    ends = np.cumsum(sizes)
-    # Most clusters are one span, which nothing can conflict with.
-    for index in np.nonzero(sizes > 1)[0]:
-        members = by_cluster[ends[index] - sizes[index] : ends[index]]
-        kept[members] = _greedy(spans.start[members], spans.end[members], policy)
-    return spans.take(kept)
+    choose = _choose_flat if policy == "flat" else _choose_nested
+    return spans.take(choose(spans.start, spans.end))
 
 
-def _overlap_clusters(spans: SpanTable) -> Ints:
-    """Number the groups of spans that hang together by shared tokens: `(span,)`."""
-    order = np.lexsort((spans.end, spans.start))
-    start, end = spans.start[order], spans.end[order]
-    reach = np.maximum.accumulate(end)
-    begins = np.zeros(len(order), dtype=np.int64)
-    begins[1:] = start[1:] >= reach[:-1]
-    cluster = np.empty(len(order), dtype=np.int64)
-    cluster[order] = np.cumsum(begins)
-    return cluster
-
-
-def _greedy(starts: Ints, ends: Ints, policy: str) -> Bools:
-    """Decide within one cluster; spans come best first. RETURNS: kept, `(span,)`."""
+def _choose_flat(starts: Ints, ends: Ints) -> Bools:
+    """RETURNS (Bools): spans that share no token with one kept before. (span,)"""
     kept = np.zeros(len(starts), dtype=bool)
-    kept_starts, kept_ends = np.empty_like(starts), np.empty_like(ends)
-    n_kept = 0
+    taken = np.zeros(int(ends.max()), dtype=bool)
     for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
-        rivals = kept_starts[:n_kept], kept_ends[:n_kept]
-        if not conflicts(start, end, *rivals, policy).any():
+        if not taken[start:end].any():
             kept[index] = True
-            kept_starts[n_kept], kept_ends[n_kept] = start, end
-            n_kept += 1
+            taken[start:end] = True
+    return kept
+
+
+def _choose_nested(starts: Ints, ends: Ints) -> Bools:
+    """Keep what crosses nothing kept before, in time linear in the widths.
+
+    A kept span crosses (start, end) from the right if it starts inside and ends behind,
+    and from the left if it ends inside and starts in front: so it is enough to know the
+    furthest end of the kept spans by start, and the furthest start by end.
+
+    RETURNS (Bools): (span,)
+    """
+    kept = np.zeros(len(starts), dtype=bool)
+    size = int(ends.max()) + 1
+    furthest_end = np.full(size, -1)
+    furthest_start = np.full(size, size)
+    for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
+        inside = slice(start + 1, end)
+        from_right = (furthest_end[inside] > end).any()
+        if from_right or (furthest_start[inside] < start).any():
+            continue
+        kept[index] = True
+        furthest_end[start] = max(furthest_end[start], end)
+        furthest_start[end] = min(furthest_start[end], start)
     return kept

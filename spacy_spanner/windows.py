@@ -96,20 +96,23 @@ def _regions(
     yield from zip([0, *starts], [*starts, length])
 
 
-def batch_windows(lengths: Ints, max_cells: int, *, power: int = 2) -> List[Ints]:
+def batch_windows(
+    lengths: Ints, max_cells: int, *, power: int = 2, shortest: int = 1
+) -> List[Ints]:
     """Group windows of similar length, so that little is padded.
 
     lengths (Ints): tokens per window. Shape: (window,)
     max_cells (int): bound of windows × longest^power in one group; a window that is
         larger on its own makes a group of one.
     power (int): 2 where pairs of tokens cost memory, 1 where tokens do.
+    shortest (int): shorter windows count as this long.
     RETURNS (List[Ints]): window indices of each group, longest windows first.
     """
     order = np.argsort(-lengths, kind="stable")
     groups = []
     first = 0
     while first < len(order):
-        longest = max(int(lengths[order[first]]), 1)
+        longest = max(int(lengths[order[first]]), shortest)
         size = max(1, max_cells // longest**power)
         groups.append(order[first : first + size])
         first += size

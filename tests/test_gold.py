@@ -253,7 +253,7 @@ def test_misaligned_gold_is_counted_once_with_sw001(factory: str) -> None:
         train(nlp, examples, updates=3)
     assert len(found) == 1
     assert found[0].startswith(
-        f"[SW001] '{factory}' cannot learn 1 of 8 gold spans: "
+        f"[SW001] '{factory}' cannot learn 1 of 8 gold spans in the data: "
         "1 with boundaries inside tokens of this tokenizer (such as 'New York')"
     )
 
@@ -273,7 +273,7 @@ def test_misaligned_gold_seen_first_in_update_is_reported_once(factory: str) -> 
         for _ in range(3):
             pipe.update([misaligned(nlp)])
     assert len(found) == 1
-    assert "cannot learn 1 of 2 gold spans" in found[0]
+    assert "cannot learn 1 of 2 gold spans in a batch" in found[0]
     assert sum(pipe.gold_reader.lost.values()) == 3
 
 
@@ -304,7 +304,10 @@ def test_padded_gold_is_counted_once_with_sw001(factory: str) -> None:
     with coded_warnings() as found:
         train(nlp, [*make_examples(nlp, NESTED), padded], updates=3)
     assert len(found) == 1
-    assert "cannot learn 1 of 7 gold spans: 1 that begin or end with white" in found[0]
+    assert (
+        "cannot learn 1 of 7 gold spans in the data: 1 that begin or end with white"
+        in found[0]
+    )
 
 
 def test_gold_across_sentences_is_counted_once_with_sw001(factory: str) -> None:
@@ -316,7 +319,10 @@ def test_gold_across_sentences_is_counted_once_with_sw001(factory: str) -> None:
     with coded_warnings() as found:
         train(nlp, [Example(predicted, reference)], updates=3)
     assert len(found) == 1
-    assert "cannot learn 1 of 3 gold spans: 1 that cross the boundary" in found[0]
+    assert (
+        "cannot learn 1 of 3 gold spans in the data: 1 that cross the boundary"
+        in found[0]
+    )
     assert "(such as 'The US Supreme Court')" in found[0]
 
 
@@ -325,7 +331,10 @@ def test_gold_longer_than_max_window_is_reported_by_initialize(factory: str) -> 
     with coded_warnings() as found:
         train(nlp, make_examples(nlp, NESTED), updates=0)
     assert len(found) == 1
-    assert "cannot learn 2 of 6 gold spans: 2 longer than max_window" in found[0]
+    assert (
+        "cannot learn 2 of 6 gold spans in the data: 2 longer than max_window"
+        in found[0]
+    )
     assert "'The US Supreme Court', 'The mayor of Boston'" in found[0]
 
 
@@ -350,7 +359,7 @@ def test_gold_wider_than_max_width_is_counted_once(factory: str) -> None:
     with coded_warnings() as found:
         train(nlp, make_examples(nlp, NESTED), updates=2)
     assert len(found) == 1
-    assert "2 of 6 gold spans: 2 longer than the model's max_width" in found[0]
+    assert "2 of 6 gold spans in the data: 2 longer than max_width = 3" in found[0]
 
 
 def test_no_more_than_three_lost_spans_are_shown(factory: str) -> None:
@@ -398,3 +407,24 @@ def test_labels_given_to_initialize_warn_of_the_others(factory: str) -> None:
     assert len(found) == 1
     assert "[SW003]" in found[0]
     assert "ignored: ORG, PER." in found[0]
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_gold_without_a_label_is_counted_and_makes_no_label(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    reference = annotate(nlp.make_doc("Ann met Bob"), [(0, 1, "PER"), (2, 3, "")])
+    with coded_warnings() as found:
+        nlp.initialize(lambda: [Example(nlp.make_doc("Ann met Bob"), reference)])
+    assert nlp.get_pipe(factory).labels == ("PER",)
+    assert "1 without a label (such as 'Bob')" in found[0]
+
+
+def test_second_label_of_a_span_is_counted_unless_multilabel() -> None:
+    for multilabel, n_warnings in ((False, 1), (True, 0)):
+        nlp = blank_pipeline("span_biaffine", multilabel=multilabel)
+        gold = [(0, 1, "PER"), (0, 1, "GPE")]
+        reference = annotate(nlp.make_doc("Ann met Bob"), gold)
+        with coded_warnings() as found:
+            nlp.initialize(lambda: [Example(nlp.make_doc("Ann met Bob"), reference)])  # noqa: B023
+        assert len(found) == n_warnings
+        assert all("multilabel = true" in text for text in found)

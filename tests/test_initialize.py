@@ -15,6 +15,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import registry
 
 from .helpers import (
+    FACTORIES,
     NESTED,
     SMALL_ENCODER,
     annotate,
@@ -376,3 +377,31 @@ def test_initialize_only_empty_docs_builds_a_model(factory: str) -> None:
     pipe = nlp.get_pipe(factory)
     pipe.initialize(lambda: [empty], nlp=nlp, labels=["A"])
     assert spans_of(pipe(Doc(nlp.vocab))) == []
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_initialize_without_labels_names_the_groups_that_exist(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    reference = annotate(nlp.make_doc("Ann met Bob"), [(0, 1, "PER")], key="sc")
+    reference.set_ents([])
+    with pytest.raises(ValueError, match=r"SP004.*Groups that exist: 'sc'"):
+        nlp.initialize(lambda: [Example(nlp.make_doc("Ann met Bob"), reference)])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"lstm_width": 5},
+        {"lstm_width": -2},
+        {"hidden_width": 0},
+        {"n_widths": 0},
+        {"width_embedding": 0},
+        {"dropout": 1.5},
+        {"input_dropout": -1.0},
+    ],
+)
+def test_architecture_out_of_its_limits_fails_at_once(settings: Dict) -> None:
+    nlp = spacy.blank("en")
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"SP002.*'{name}'"):
+        nlp.add_pipe("span_biaffine", config={"model": settings})

@@ -1,15 +1,22 @@
 """Scores against numbers worked out by hand."""
 
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Set
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_spanner.scorers import calibration_error, make_spans_scorer, score_spans
+from spacy_spanner.scorers import (
+    calibration_error,
+    make_spans_scorer,
+    nested_spans,
+    score_spans,
+)
 
 from .helpers import Gold, annotate
 
@@ -291,3 +298,29 @@ def test_scorer_registered_is_the_function() -> None:
     examples = [example_of(PREDICTED, GOLD)]
     scores = make_spans_scorer()(examples, spans_key="ents", threshold=0.5)
     assert scores == score_spans(examples)
+
+
+def test_nested_spans_by_hand() -> None:
+    spans = {(0, 5, "A"), (1, 2, "B"), (3, 4, "A"), (5, 6, "A"), (7, 8, "A")}
+    assert nested_spans(spans) == {(0, 5, "A"), (1, 2, "B"), (3, 4, "A")}
+    assert nested_spans({(0, 1, "A"), (0, 1, "B"), (1, 2, "A")}) == {
+        (0, 1, "A"),
+        (0, 1, "B"),
+    }
+    assert nested_spans(set()) == set()
+
+
+@given(
+    st.sets(
+        st.tuples(st.integers(0, 9), st.integers(1, 5), st.sampled_from("AB")),
+        max_size=8,
+    )
+)
+def test_nested_spans_equal_the_comparison_of_all_pairs(rows: Set) -> None:
+    spans = {(start, start + width, label) for start, width, label in rows}
+    expected = {
+        one
+        for one in spans
+        if any(two != one and two[0] < one[1] and one[0] < two[1] for two in spans)
+    }
+    assert nested_spans(spans) == expected

@@ -9,12 +9,14 @@ from spacy.cli.find_threshold import find_threshold
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_spanner.spans import by_length, by_preference
+from spacy_spanner.spans import by_length, by_preference, resolve_overlaps
 from spacy_spanner.types import ScoredSpan, SpanTable
 
 from .helpers import (
     COURT_WORDS,
     CROSSING,
+    DATA,
+    FACTORIES,
     NESTED,
     annotate,
     assert_same_predictions,
@@ -23,6 +25,7 @@ from .helpers import (
     scored_spans,
     spans_of,
     texts,
+    time_limit,
     trained,
     trained_copy,
 )
@@ -455,3 +458,36 @@ def test_odd_docs_train(factory: str) -> None:
     for _ in range(2):
         losses = nlp.update(examples, sgd=optimizer)
     assert np.isfinite(losses[factory])
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_without_overwrite_other_attributes_of_the_group_stay(factory: str) -> None:
+    nlp = trained_copy(factory)
+    nlp.get_pipe(factory).cfg["overwrite"] = False
+    doc = nlp.make_doc(texts(DATA["nested"])[0])
+    doc.spans["ents"] = []
+    doc.spans["ents"].attrs["source"] = "people"
+    nlp(doc)
+    assert doc.spans["ents"].attrs["source"] == "people"
+    assert len(doc.spans["ents"]) == len(doc.spans["ents"].attrs["scores"]) > 0
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_set_ents_without_overwrite_leaves_blocked_tokens(factory: str) -> None:
+    nlp = trained_copy(factory)
+    nlp.get_pipe(factory).cfg.update(overwrite=False, set_ents="longest")
+    doc = nlp.make_doc(texts(DATA["nested"])[0])
+    doc.set_ents([], blocked=[doc[0 : len(doc)]])
+    nlp(doc)
+    assert doc.ents == ()
+    assert len(doc.spans["ents"]) > 0
+
+
+def test_selection_among_many_crossing_spans_is_linear() -> None:
+    starts = np.arange(40_000)
+    # Every ninth is best, and crosses the eight on either side of it.
+    score = np.where(starts % 9 == 0, 0.9, 0.5).astype("f")
+    spans = SpanTable(starts, starts + 9, np.zeros_like(starts), score)
+    with time_limit(10):
+        kept = resolve_overlaps(spans, "nested")
+    assert kept.start.tolist() == list(range(0, 40_000, 9))

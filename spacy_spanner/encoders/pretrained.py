@@ -126,12 +126,18 @@ class PretrainedShim(PyTorchShim):
 
     def load(self) -> None:
         """Read encoder and tokenizer from the folder or hub."""
-        from transformers import AutoModel, AutoTokenizer
-
+        try:
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError as error:
+            raise ImportError(Errors.SP014.format(name=self.name)) from error
         path = resolve_name(self.name)
-        tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True)
-        # Decoder halves and pooling layers would only cost time and memory.
-        self._take(AutoModel.from_pretrained(path), tokenizer)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True)
+            transformer = AutoModel.from_pretrained(path)
+        except (OSError, ValueError) as error:
+            message = Errors.SP015.format(name=self.name, problem=error)
+            raise ValueError(message) from error
+        self._take(transformer, tokenizer)
 
     def _take(self, transformer: Any, tokenizer: Any) -> None:
         if not tokenizer.is_fast:

@@ -52,7 +52,7 @@ def build_transformer(
     max_pieces (int): longest input, with special pieces; what is longer is strided.
     batch_pieces (int): padded pieces that are encoded at once in prediction.
     gradient_checkpointing (bool): less memory in training, for more time.
-    mixed_precision (bool): half precision on GPU.
+    mixed_precision (bool): multiply in bfloat16.
     RETURNS (Model): documents to token vectors.
     """
     require(one_of(POOLINGS), pooling=pooling)

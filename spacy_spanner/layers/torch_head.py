@@ -7,6 +7,7 @@ training, a group's loss runs backward at once, so that only one group's graph i
 both directions need memory for one group, however long the documents are.
 """
 
+from itertools import accumulate, pairwise
 from typing import (
     Callable,
     Iterator,
@@ -31,13 +32,16 @@ from ..types import Floats, Ints, SpanTable
 from ..windows import WindowPlan, batch_windows
 from .torch_shim import LazyShim, ModuleBuilder
 
+# In shorter windows, tokens cost more memory than pairs of tokens do.
+SHORT = 16
+
 
 class HeadTask(NamedTuple):
     """What a head shall do with the token vectors of a batch of documents.
 
     codec (SpanCodec): the model's mathematics and settings.
     plan (WindowPlan): which windows to visit.
-    max_cells (int): bound of windows × longest² visited at once.
+    max_cells (int): bound of windows × longest² × classes visited at once.
     thresholds (Floats): lowest score to report, by label. Shape: (label,)
     gold (Optional[List[SpanTable]]): spans of each window; asks for the loss instead
         of candidates.
@@ -118,8 +122,8 @@ def forward(
     def backprop(_: HeadOutput) -> List[Floats2d]:
         gradient = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
         d_flat = cast(Floats2d, torch2xp(gradient[:-1]))
-        lengths = model.ops.asarray1i([len(doc) for doc in vectors])
-        return model.ops.unflatten(d_flat, lengths)
+        bounds = [0, *accumulate(len(doc) for doc in vectors)]
+        return [d_flat[start:end] for start, end in pairwise(bounds)]
 
     return HeadOutput(SpanTable.empty(), np.zeros(0, dtype=np.int64), loss), backprop
 
@@ -140,10 +144,13 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
     return xp2torch(model.ops.xp.concatenate([*parts, padding]))
 
 
-def _groups(flat: Tensor, task: HeadTask) -> Iterator[Tuple[Ints, WindowBatch]]:
+def _groups(
+    model: Model, flat: Tensor, task: HeadTask
+) -> Iterator[Tuple[Ints, WindowBatch]]:
     """Yield groups of windows with their padded vectors."""
     lengths = task.plan.lengths
-    for group in batch_windows(lengths, task.max_cells):
+    max_spans = task.max_cells // (model.get_dim("nO") + 1)
+    for group in batch_windows(lengths, max_spans, shortest=SHORT):
         position = np.arange(int(lengths[group].max()))
         index = task.plan.flat_start[group][:, None] + position  # (batch, token)
         # Positions behind a window's end read the row of zeros.
@@ -153,20 +160,21 @@ def _groups(flat: Tensor, task: HeadTask) -> Iterator[Tuple[Ints, WindowBatch]]:
 
 
 def _find_candidates(model: Model, flat: Tensor, task: HeadTask) -> HeadOutput:
-    """Score all windows and bring the candidates of each group to the host."""
+    """Score all windows, and bring the candidates of all to the host at once."""
     module = get_shim(model).module.eval()
     thresholds = torch.as_tensor(task.thresholds, device=flat.device)
-    tables, windows = [SpanTable.empty()], [np.zeros(0, dtype=np.int64)]
-    for group, batch in _groups(flat, task):
+    indices = [torch.zeros(4, 0, dtype=torch.int64, device=flat.device)]
+    scores = [torch.zeros(0, device=flat.device)]
+    for group, batch in _groups(model, flat, task):
         found = task.codec.candidates(module, batch, thresholds)
-        window, start, end, label = torch.stack(found[:4]).cpu().numpy()
-        spans = SpanTable(start, end, label, found.score.float().cpu().numpy())
-        spans = spans._replace(score=task.codec.rescore(spans, window))
-        kept = spans.score >= task.thresholds[label]
-        tables.append(spans.take(kept))
-        windows.append(group[window[kept]])
-    columns = (np.concatenate(column) for column in zip(*tables))
-    return HeadOutput(SpanTable(*columns), np.concatenate(windows), 0.0)
+        window = torch.as_tensor(group, device=flat.device)[found.window]
+        indices.append(torch.stack([window, found.start, found.end, found.label]))
+        scores.append(found.score.float())
+    window, start, end, label = torch.cat(indices, dim=1).cpu().numpy()
+    spans = SpanTable(start, end, label, torch.cat(scores).cpu().numpy())
+    spans = spans._replace(score=task.codec.rescore(spans, window))
+    kept = spans.score >= task.thresholds[spans.label]
+    return HeadOutput(spans.take(kept), window[kept], 0.0)
 
 
 def _total_loss(model: Model, leaf: Tensor, task: HeadTask, is_train: bool) -> float:
@@ -174,7 +182,7 @@ def _total_loss(model: Model, leaf: Tensor, task: HeadTask, is_train: bool) -> f
     module = get_shim(model).module.train(is_train)
     assert task.gold is not None and task.rng is not None
     total = leaf.new_zeros(())
-    for group, batch in _groups(leaf, task):
+    for group, batch in _groups(model, leaf, task):
         targets = task.codec.targets(
             [task.gold[window] for window in group.tolist()],
             batch.lengths,

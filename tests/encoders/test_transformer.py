@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence
@@ -715,3 +716,16 @@ def test_minilm_from_bytes_is_the_same(minilm: Model) -> None:
     np.testing.assert_array_equal(
         vectors_of(fresh, doc_of(WORDS)), vectors_of(minilm, doc_of(WORDS))
     )
+
+
+def test_transformer_that_is_nowhere_says_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"SP015.*minilm"):
+        encoder_of(tmp_path / "nothing")
+
+
+def test_transformer_without_its_package_names_the_extra(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"SP014.*spacy-spanner\[minilm\]"):
+        encoder_of(tiny_bert)

@@ -7,7 +7,7 @@ span can carry several labels, which the softmax of the paper cannot give.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -63,11 +63,20 @@ class BiaffineCodec:
             max_width=optional(at_least(1)),
         )
 
-    def learnable(self, spans: SpanTable) -> Bools:
-        """RETURNS (Bools): which spans are not wider than `max_width`. (span,)"""
-        if self.max_width is None:
-            return np.ones(spans.n_spans, dtype=bool)
-        return spans.end - spans.start <= self.max_width
+    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+        """RETURNS (Dict[str, Bools]): too wide spans, and further labels of a span."""
+        return {
+            f"longer than max_width = {self.max_width}": self._too_wide(spans),
+            "that are a second label of a span (learned with multilabel = true)": (
+                np.zeros(spans.n_spans, dtype=bool)
+                if self.multilabel
+                else _repeats(spans)
+            ),
+        }
+
+    def _too_wide(self, spans: SpanTable) -> Bools:
+        limit = np.inf if self.max_width is None else self.max_width
+        return spans.end - spans.start > limit
 
     def targets(
         self,
@@ -84,7 +93,7 @@ class BiaffineCodec:
         RETURNS (BiaffineTargets): sparse targets.
         """
         cells = enumerate_spans(lengths, self.max_width)
-        gold = [spans.take(self.learnable(spans)) for spans in gold]
+        gold = [spans.take(~self._too_wide(spans)) for spans in gold]
         window = np.repeat(np.arange(len(gold)), [spans.n_spans for spans in gold])
         start, end, label, _ = (np.concatenate(column) for column in zip(*gold))
         soft = smooth_boundaries(
@@ -102,7 +111,7 @@ class BiaffineCodec:
         self, module: nn.Module, batch: WindowBatch, targets: BiaffineTargets
     ) -> Tensor:
         """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
-        logits = self._logits(module, batch, targets.cells)
+        logits, _ = self._score(module, batch, targets.cells)
         cell, label, mass = (
             torch.as_tensor(column, device=logits.device) for column in targets[1:]
         )
@@ -122,7 +131,7 @@ class BiaffineCodec:
         RETURNS (Candidates): scored spans of the batch.
         """
         cells = enumerate_spans(batch.lengths, self.max_width)
-        logits = self._logits(module, batch, cells)
+        logits, columns = self._score(module, batch, cells)
         if self.multilabel:
             scores = (logits[:, 1:] - logits[:, :1]).sigmoid()  # (cell, label)
             cell, label = (scores >= thresholds).nonzero(as_tuple=True)
@@ -133,21 +142,22 @@ class BiaffineCodec:
             top, best = passing.max(dim=-1)
             (cell,) = (top >= 0).nonzero(as_tuple=True)
             label, score = best[cell], top[cell]
-        window, start, last = (
-            torch.as_tensor(column, device=logits.device)[cell] for column in cells
-        )
+        window, start, last = (column[cell] for column in columns)
         return Candidates(window, start, last + 1, label, score)
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""
         return spans.score
 
-    def _logits(
+    def _score(
         self, module: nn.Module, batch: WindowBatch, cells: SpanCells
-    ) -> Tensor:
+    ) -> Tuple[Tensor, List[Tensor]]:
+        """RETURNS (Tuple[Tensor, List[Tensor]]): scores of the cells (cell, class), and
+        the columns of the cells on the device.
+        """
         device = batch.vectors.device
-        indices = (torch.as_tensor(column, device=device) for column in cells)
-        return module(batch, *indices, band=self.max_width)
+        columns = [torch.as_tensor(column, device=device) for column in cells]
+        return module(batch, *columns, band=self.max_width), columns
 
 
 def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:
@@ -158,3 +168,11 @@ def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:
         return (window * size + start) * size + last
 
     return np.searchsorted(key(*cells), key(*soft[:3]))
+
+
+def _repeats(spans: SpanTable) -> Bools:
+    """RETURNS (Bools): spans whose boundaries an earlier one has. (span,)"""
+    keys = np.stack([spans.start, spans.end])
+    repeats = np.ones(spans.n_spans, dtype=bool)
+    repeats[np.unique(keys, axis=1, return_index=True)[1]] = False
+    return repeats

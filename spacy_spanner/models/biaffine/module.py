@@ -8,6 +8,7 @@ third is a table of scores by width, because w_(j-i) only depends on the width.
 from typing import Optional
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ...codec import WindowBatch
 from ...nn.biaffine import Biaffine
@@ -74,13 +75,12 @@ class BiaffineModule(nn.Module):
         scores = self.biaffine(self.start(vectors), self.last(vectors), band)
         width = last - start
         column = last if band is None else width
-        pair_scores = scores[window, start, column]  # (cell, class)
-        return (
-            pair_scores
-            + self.scores_by_width()[
-                width.clamp(max=self.width_embedding.num_embeddings - 1)
-            ]
-        )
+        # One index into rows: the backward pass of a triple index is slow on GPUs.
+        _, n_starts, n_columns, n_classes = scores.shape
+        row = (window * n_starts + start) * n_columns + column
+        pair_scores = scores.reshape(-1, n_classes).index_select(0, row)
+        width = width.clamp(max=self.width_embedding.num_embeddings - 1)
+        return pair_scores + F.embedding(width, self.scores_by_width())
 
     def scores_by_width(self) -> Tensor:
         """RETURNS (Tensor): what the width adds to the scores. (width, class)"""

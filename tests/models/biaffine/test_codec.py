@@ -186,15 +186,23 @@ def test_targets_of_the_softmax_give_a_span_with_two_labels_no_more_than_one() -
     assert dense(targets).sum() <= 1
 
 
-def test_learnable_without_max_width_is_all() -> None:
-    spans = SpanTable.of([(0, 1, 0), (0, 200, 0)])
-    assert BiaffineCodec().learnable(spans).tolist() == [True, True]
+def lost(codec: BiaffineCodec, rows: Rows) -> List[List[bool]]:
+    return [mask.tolist() for mask in codec.lost(SpanTable.of(rows)).values()]
 
 
-def test_learnable_with_max_width_is_what_is_not_wider() -> None:
-    spans = SpanTable.of([(0, 1, 0), (1, 4, 0), (1, 5, 0)])
-    learnable = BiaffineCodec(max_width=3).learnable(spans)
-    assert learnable.tolist() == [True, True, False]
+def test_lost_without_max_width_is_nothing() -> None:
+    assert lost(BiaffineCodec(), [(0, 1, 0), (0, 200, 0)]) == [[False] * 2] * 2
+
+
+def test_lost_with_max_width_is_what_is_wider() -> None:
+    too_wide, _ = lost(BiaffineCodec(max_width=3), [(0, 1, 0), (1, 4, 0), (1, 5, 0)])
+    assert too_wide == [False, False, True]
+
+
+def test_lost_of_the_softmax_is_the_second_label_of_a_span() -> None:
+    rows: Rows = [(0, 2, 0), (0, 3, 0), (0, 2, 1), (0, 2, 2)]
+    assert lost(BiaffineCodec(), rows)[1] == [False, False, True, True]
+    assert lost(BiaffineCodec(multilabel=True), rows)[1] == [False] * 4
 
 
 # ----------------------------------------------------------------- candidates
