@@ -5,6 +5,7 @@ python benchmarks/accuracy.py DATA --models span_biaffine,spancat --epochs 20 --
 
 import random
 import time
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Dict, List, Optional
@@ -27,6 +28,7 @@ from wasabi import table
 
 from spacy_spanner.scorers import score_spans
 
+LEARN_RATE = 0.001  # of spaCy's default optimizer
 HEADER = ("model", "seed", "P", "R", "F1", "F1 nested", "ECE", "train s", "peak MB")
 
 
@@ -39,6 +41,7 @@ def measure(
     epochs: int,
     batch_size: int,
     seed: int,
+    decay: bool,
 ) -> Dict[str, Any]:
     """Train one system on the training part, and score it once on the test part.
 
@@ -49,11 +52,14 @@ def measure(
     corpus = read_corpus(dataset, folder, nlp)
     examples = to_examples(corpus.train)
     optimizer = start_training(nlp, examples, seed)
+    train = partial(train_epoch, nlp, examples, optimizer, batch_size=batch_size)
     rng = random.Random(seed)
+    n_steps = epochs * -(-len(examples) // batch_size)
     start = time.perf_counter()
-    for _ in range(epochs):
-        for _ in train_epoch(nlp, examples, optimizer, batch_size=batch_size, rng=rng):
-            pass
+    steps = (step for _ in range(epochs) for step in train(rng=rng))
+    for step, _ in enumerate(steps, start=1):
+        if decay:
+            optimizer.learn_rate = LEARN_RATE * (1 - step / n_steps)
     seconds = time.perf_counter() - start
     test = to_examples(corpus.test)
     for example in test:
@@ -97,6 +103,7 @@ def main(
     epochs: int = typer.Option(20),
     batch_size: int = typer.Option(8),
     seeds: str = typer.Option("0", help="Numbers with commas"),
+    decay: bool = typer.Option(True, help="Lower the learning rate to 0 on the way"),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
     """Train and test every model with every seed, each in a process of its own."""
@@ -105,6 +112,7 @@ def main(
         for model in models.split(","):
             options = {"dataset": dataset, "folder": data, "encoder": encoder}
             budget = {"epochs": epochs, "batch_size": batch_size, "seed": seed}
+            budget["decay"] = decay
             results.append(in_fresh_process(measure, model, **options, **budget))
             print(" ".join(to_row(results[-1])), flush=True)
     print(table([to_row(r) for r in results], header=HEADER, divider=True))

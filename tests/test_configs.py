@@ -31,6 +31,19 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def tiny_encoders(config: Dict[str, Any], folder: Path) -> Dict[str, str]:
+    """Point every pretrained encoder of a config at a tiny one."""
+    found = {}
+    for name, block in config["components"].items():
+        if block["factory"] == "transformer":
+            pytest.importorskip("spacy_transformers")
+            found[f"components.{name}.model.name"] = str(folder)
+        tok2vec = block.get("model", {}).get("tok2vec", {})
+        if tok2vec.get("@architectures") == "spacy_spanner.Transformer.v1":
+            found[f"components.{name}.model.tok2vec.name"] = str(folder)
+    return found
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)
 def test_config_names_every_setting(path: Path) -> None:
     config = load_config(path)
@@ -60,9 +73,7 @@ def test_config_initializes_and_takes_a_step(
     path: Path, corpus: Path, tiny_bert: Path
 ) -> None:
     overrides = {"paths.train": str(corpus), "paths.dev": str(corpus)}
-    if "transformer" in load_config(path)["components"]:
-        pytest.importorskip("spacy_transformers")
-        overrides["components.transformer.model.name"] = str(tiny_bert)
+    overrides.update(tiny_encoders(load_config(path), tiny_bert))
     config = load_config(path, overrides=overrides)
     nlp = init_nlp(config)
     examples = list(Corpus(corpus)(nlp))
