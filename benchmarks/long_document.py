@@ -23,7 +23,9 @@ from wasabi import table
 VOCABULARY = 5_000
 
 
-def measure(system: str, *, n_tokens: int, encoder: str) -> Dict[str, Any]:
+def measure(
+    system: str, *, n_tokens: int, n_labels: int, encoder: str
+) -> Dict[str, Any]:
     """Predict one document of made-up words.
 
     RETURNS (Dict[str, Any]): seconds, and the memory that prediction takes above that
@@ -31,9 +33,11 @@ def measure(system: str, *, n_tokens: int, encoder: str) -> Dict[str, Any]:
     """
     nlp = build_pipeline(system, encoder)
     words = np.random.default_rng(0).integers(VOCABULARY, size=n_tokens)
-    reference = Doc(nlp.vocab, words=[f"w{word}" for word in words[:20]])
-    group = [Span(reference, start, start + 2, label="X") for start in range(0, 20, 5)]
-    reference.spans["ents"] = group
+    reference = Doc(nlp.vocab, words=[f"w{word}" for word in words[: 5 * n_labels]])
+    reference.spans["ents"] = [
+        Span(reference, 5 * index, 5 * index + 2, label=f"L{index}")
+        for index in range(n_labels)
+    ]
     example = Example(Doc(nlp.vocab, words=[t.text for t in reference]), reference)
     optimizer = nlp.initialize(lambda: [example])
     for _ in range(20):
@@ -45,6 +49,7 @@ def measure(system: str, *, n_tokens: int, encoder: str) -> Dict[str, Any]:
     return {
         "system": system,
         "tokens": n_tokens,
+        "labels": n_labels,
         "seconds": time.perf_counter() - start,
         "memory_mb": peak_memory_mb() - before,
     }
@@ -53,12 +58,15 @@ def measure(system: str, *, n_tokens: int, encoder: str) -> Dict[str, Any]:
 def main(
     models: str = typer.Option("span_biaffine", help="Names with commas"),
     tokens: str = typer.Option("1000,10000,100000", help="Lengths with commas"),
+    labels: int = typer.Option(5, help="Number of labels"),
     encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
     """Show that time and memory grow linearly with the text."""
     results = [
-        in_fresh_process(measure, model, n_tokens=n_tokens, encoder=encoder)
+        in_fresh_process(
+            measure, model, n_tokens=n_tokens, n_labels=labels, encoder=encoder
+        )
         for model in models.split(",")
         for n_tokens in map(int, tokens.split(","))
     ]
@@ -66,14 +74,22 @@ def main(
         (
             r["system"],
             f"{r['tokens']:,}",
+            str(r["labels"]),
             f"{r['seconds']:.2f}",
             f"{1e6 * r['seconds'] / r['tokens']:.0f}",
             f"{r['memory_mb']:.0f}",
         )
         for r in results
     ]
-    header = ("model", "tokens", "seconds", "µs a token", "MB above the pipeline")
-    print(table(rows, header=header, divider=True, aligns=("l", *"rrrr")))
+    header = (
+        "model",
+        "tokens",
+        "labels",
+        "seconds",
+        "µs a token",
+        "MB above the pipeline",
+    )
+    print(table(rows, header=header, divider=True, aligns=("l", *"rrrrr")))
     if output is not None:
         write_json(output, results)
 

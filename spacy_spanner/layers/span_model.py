@@ -42,8 +42,12 @@ def forward(
 ) -> Tuple[HeadOutput, Callable]:
     """Encode, then let the head work."""
     tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
-    vectors, backprop_vectors = tok2vec(inputs.docs, is_train)
-    output, backprop_head = head(HeadInput(vectors, inputs.task), is_train)
+    if not is_train:
+        # Not even the callback may stay: it would keep all activations of the encoder.
+        vectors = tok2vec.predict(inputs.docs)
+        return head.predict(HeadInput(vectors, inputs.task)), lambda _: []
+    vectors, backprop_vectors = tok2vec.begin_update(inputs.docs)
+    output, backprop_head = head.begin_update(HeadInput(vectors, inputs.task))
 
     def backprop(d_output: HeadOutput) -> List:
         return backprop_vectors(backprop_head(d_output))
