@@ -16,6 +16,7 @@ from common import (
     ENCODERS,
     SPANS_KEY,
     build_pipeline,
+    falling_rates,
     in_fresh_process,
     peak_memory_mb,
     read_corpus,
@@ -28,7 +29,6 @@ from wasabi import table
 
 from spacy_spanner.scorers import score_spans
 
-LEARN_RATE = 0.001  # of spaCy's default optimizer
 HEADER = ("model", "seed", "P", "R", "F1", "F1 nested", "ECE", "train s", "peak MB")
 
 
@@ -52,14 +52,15 @@ def measure(
     corpus = read_corpus(dataset, folder, nlp)
     examples = to_examples(corpus.train)
     optimizer = start_training(nlp, examples, seed)
+    if decay:
+        n_steps = epochs * -(-len(examples) // batch_size)
+        optimizer = falling_rates(nlp, encoder, n_steps)
     train = partial(train_epoch, nlp, examples, optimizer, batch_size=batch_size)
     rng = random.Random(seed)
-    n_steps = epochs * -(-len(examples) // batch_size)
     start = time.perf_counter()
     steps = (step for _ in range(epochs) for step in train(rng=rng))
-    for step, _ in enumerate(steps, start=1):
-        if decay:
-            optimizer.learn_rate = LEARN_RATE * (1 - step / n_steps)
+    for _ in steps:
+        optimizer.step_schedules()
     seconds = time.perf_counter() - start
     test = to_examples(corpus.test)
     for example in test:
@@ -103,7 +104,7 @@ def main(
     epochs: int = typer.Option(20),
     batch_size: int = typer.Option(8),
     seeds: str = typer.Option("0", help="Numbers with commas"),
-    decay: bool = typer.Option(True, help="Lower the learning rate to 0 on the way"),
+    decay: bool = typer.Option(True, help="Let learning rates fall to 0"),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
     """Train and test every model with every seed, each in a process of its own."""

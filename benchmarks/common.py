@@ -15,9 +15,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed, minibatch
-from thinc.api import Optimizer
+from thinc.api import Optimizer, warmup_linear
 
 from spacy_spanner.corpus.columns import read_sentences, to_doc
+from spacy_spanner.training.optimizers import make_adamw
+from spacy_spanner.training.parameters import register_pipeline
 
 SPANS_KEY = "ents"
 DROPOUT = 0.1
@@ -39,7 +41,8 @@ CNN = {
     "maxout_pieces": 3,
     "subword_features": True,
 }
-ENCODERS = {"cnn": CNN}
+MINILM = {"@architectures": "spacy_spanner.Transformer.v1", "name": "minilm"}
+ENCODERS = {"cnn": CNN, "minilm": MINILM}
 
 SUGGESTER = {
     "@misc": "spacy.ngram_range_suggester.v1",
@@ -120,6 +123,24 @@ def start_training(nlp: Language, examples: Sequence[Example], seed: int) -> Opt
     """
     fix_random_seed(seed)
     return nlp.initialize(lambda: examples)
+
+
+def falling_rates(nlp: Language, encoder: str, n_steps: int) -> Optimizer:
+    """Make the optimizer of an encoder, with learning rates that fall to 0.
+
+    RETURNS (Optimizer): spaCy's Adam for the CNN; for a pretrained encoder AdamW with
+        5e-5 for the encoder, 1e-3 for the head and 10 % of warm-up.
+    """
+    if encoder == "cnn":
+        optimizer = nlp.create_optimizer()
+        optimizer.schedules["learn_rate"] = warmup_linear(0.001, 0, n_steps)
+        return optimizer
+    register_pipeline(nlp.pipeline)
+    warm_up = n_steps // 10
+    return make_adamw(
+        encoder=warmup_linear(5e-5, warm_up, n_steps),
+        head=warmup_linear(1e-3, warm_up, n_steps),
+    )
 
 
 def peak_memory_mb() -> float:

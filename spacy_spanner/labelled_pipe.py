@@ -15,6 +15,7 @@ from thinc.api import Model
 from .codec import SpanCodec
 from .errors import Errors
 from .settings import SpanSettings
+from .training.parameters import register_component
 from .types import Floats
 
 
@@ -167,3 +168,4 @@ class LabelledPipe(TrainablePipe):
                     labels=", ".join(self.labels),
                 )
             ) from cause
+        register_component(self.name, self)

@@ -49,6 +49,8 @@ def register_component(component: str, pipe: Any) -> None:
 
     A component that others listen to is encoder throughout.
     """
+    for key in [key for key, owner in _owners.items() if owner.pipe() is None]:
+        del _owners[key]  # of components that are gone
     model = pipe.model
     shared = hasattr(pipe, "listeners")
     encoder = model if shared else model.maybe_get_ref("tok2vec")

@@ -13,7 +13,7 @@ from thinc.util import xp2torch
 from spacy_spanner.training.optimizers import NOT_DECAYED, gradients, make_adamw
 from spacy_spanner.training.parameters import owner_of, tensor_keys
 
-from ..helpers import DATA, FACTORIES, blank_pipeline, make_examples
+from ..helpers import DATA, FACTORIES, blank_pipeline, make_examples, trained_copy
 
 Key = Tuple[int, str]
 ENCODER_RATE, HEAD_RATE = 0.003, 0.02
@@ -147,6 +147,16 @@ def test_shared_encoder_gets_its_own_rate(factory: str) -> None:
     for _ in range(3):
         nlp.update(examples, sgd=optimizer)
     assert all(torch.equal(v, before[k]) for k, v in weights(shared).items())
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_loaded_component_keeps_its_groups(factory: str) -> None:
+    nlp = trained_copy(factory)
+    encoder = nlp.get_pipe(factory).model.get_ref("tok2vec")
+    before = {key: value.clone() for key, value in weights(encoder).items()}
+    optimizer = make_adamw(encoder=0.0, head=0.01)
+    nlp.update(make_examples(nlp, DATA["nested"]), sgd=optimizer)
+    assert all(torch.equal(v, before[k]) for k, v in weights(encoder).items())
 
 
 @pytest.mark.parametrize(
