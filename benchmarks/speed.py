@@ -8,9 +8,10 @@ counts. "encoder" is the bare tok2vec of the others: the limit that none can exc
 
 import random
 import time
+from collections import deque
 from pathlib import Path
 from statistics import median
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterable, List, Optional
 
 import typer
 from common import (
@@ -57,6 +58,11 @@ def measure(
     }
 
 
+def exhaust(stream: Iterable[Any]) -> None:
+    """Run a stream to its end, and keep nothing."""
+    deque(stream, maxlen=0)
+
+
 def training_speed(
     nlp: Language, examples: List[Example], optimizer: Optimizer, batch_size: int
 ) -> float:
@@ -64,8 +70,7 @@ def training_speed(
     rng = random.Random(0)
     warm_up = examples[: 5 * batch_size]
     step = train_epoch if nlp.pipe_names != ["tok2vec"] else train_encoder
-    for _ in step(nlp, warm_up, optimizer, batch_size=batch_size, rng=rng):
-        pass
+    exhaust(step(nlp, warm_up, optimizer, batch_size=batch_size, rng=rng))
     start = time.perf_counter()
     words = sum(step(nlp, examples, optimizer, batch_size=batch_size, rng=rng))
     return words / (time.perf_counter() - start)
@@ -101,8 +106,7 @@ def prediction_speed(nlp: Language, docs: List[Doc], batch_size: int) -> float:
     for _ in range(PASSES):
         bare = [Doc(nlp.vocab, words=[token.text for token in doc]) for doc in docs]
         start = time.perf_counter()
-        for _ in nlp.pipe(bare, batch_size=batch_size):
-            pass
+        exhaust(nlp.pipe(bare, batch_size=batch_size))
         speeds.append(n_words / (time.perf_counter() - start))
     return max(speeds)
 

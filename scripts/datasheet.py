@@ -9,6 +9,8 @@ from datasets import DATASETS, ROOT, SPANS_KEY, SPLITS, Dataset
 from report import markdown_table
 from spacy.tokens import Doc
 
+from spacy_spanner.scorers import nested_spans
+
 DATASHEET = ROOT / "assets" / "demo" / "DATASHEET.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 ROWS = (
@@ -33,8 +35,7 @@ def count(docs: List[Doc], known: Set[str]) -> Dict[str, str]:
     """
     sentences = [sent for doc in docs for sent in doc.sents]
     spans = [span for doc in docs for span in doc.spans[SPANS_KEY]]
-    nested = sum(_is_nested(span) for span in spans)
-    covered = {id(s): any(_inside(e, s) for e in spans) for s in sentences}
+    nested = sum(map(_n_nested, docs))
     texts = {span.text for span in spans}
     values = (
         len(docs),
@@ -44,7 +45,7 @@ def count(docs: List[Doc], known: Set[str]) -> Dict[str, str]:
         f"{len(spans) / len(sentences):.2f}",
         f"{100 * nested / len(spans):.0f}",
         max(map(len, spans)),
-        sum(not found for found in covered.values()),
+        sum(map(_n_without_entity, docs)),
         f"{100 * len(texts & known) / len(texts):.1f}",
     )
     labels = Counter(span.label_ for span in spans)
@@ -54,16 +55,14 @@ def count(docs: List[Doc], known: Set[str]) -> Dict[str, str]:
     }
 
 
-def _inside(span: spacy.tokens.Span, sentence: spacy.tokens.Span) -> bool:
-    same = span.doc is sentence.doc
-    return same and sentence.start <= span.start and span.end <= sentence.end
+def _n_nested(doc: Doc) -> int:
+    keys = {(span.start, span.end, span.label_) for span in doc.spans[SPANS_KEY]}
+    return len(nested_spans(keys))
 
 
-def _is_nested(span: spacy.tokens.Span) -> bool:
-    return any(
-        other.start < span.end and span.start < other.end and other != span
-        for other in span.doc.spans[SPANS_KEY]
-    )
+def _n_without_entity(doc: Doc) -> int:
+    covered = {span.sent.start for span in doc.spans[SPANS_KEY]}
+    return sum(sent.start not in covered for sent in doc.sents)
 
 
 def tabulate(dataset: Dataset) -> str:

@@ -35,6 +35,7 @@ from .score_weights import check_score_weights
 from .spans import resolve_overlaps
 from .training.parameters import register_pipeline
 from .types import ScoredSpan, SpanTable
+from .windows import WindowPlan
 
 # Documents are encoded together up to this many tokens, so that the vectors of a large
 # batch of long documents never exist all at once.
@@ -120,7 +121,7 @@ class SpanRecognizer(LabelledPipe):
                 )
             )
         self._set_labels(wanted)
-        thresholds = self.thresholds()
+        self.thresholds()  # checks their labels
         self.rng = np.random.default_rng(settings.seed)
         self.gold_reader = GoldReader(self.name)
         self.gold_reader.report_survey(found, settings, self.codec, set(wanted))
@@ -129,10 +130,9 @@ class SpanRecognizer(LabelledPipe):
         sample = [eg.predicted for eg in islice(get_examples(), N_SAMPLE_DOCS)]
         sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
         self.model.get_ref("output_layer").set_dim("nO", len(self.labels))
-        task = HeadTask(
-            self.codec, plan_docs(sample, settings), settings.max_cells, thresholds
+        self.model.initialize(
+            X=SpanInput(sample, self._task(plan_docs(sample, settings)))
         )
-        self.model.initialize(X=SpanInput(sample, task))
         register_pipeline(nlp.pipeline if nlp is not None else [(self.name, self)])
 
     def update(
@@ -190,22 +190,20 @@ class SpanRecognizer(LabelledPipe):
         docs = [example.predicted for example in examples]
         batch = read_batch(
             examples,
-            plan_docs(docs, self.settings),
+            plan_docs(docs, settings),
             self.codec,
             self.gold_reader,
-            spans_key=settings.spans_key,
+            settings=settings,
             label_ids=self.label_ids,
-            max_window=settings.max_window,
         )
-        task = HeadTask(
-            self.codec,
-            batch.plan,
-            settings.max_cells,
-            self.thresholds(),
-            batch.spans,
-            self.rng,
-        )
-        return SpanInput(docs, task)
+        return SpanInput(docs, self._task(batch.plan, batch.spans))
+
+    def _task(
+        self, plan: WindowPlan, gold: Optional[List[SpanTable]] = None
+    ) -> HeadTask:
+        """Ask the head for candidates, or with gold for the loss."""
+        max_cells = self.settings.max_cells
+        return HeadTask(self.codec, plan, max_cells, self.thresholds(), gold, self.rng)
 
     # -------------------------------------------------------------- prediction
 
@@ -227,13 +225,9 @@ class SpanRecognizer(LabelledPipe):
     def _predict_group(self, docs: List[Doc]) -> List[List[ScoredSpan]]:
         if not any(len(doc) for doc in docs):
             return [[] for _ in docs]
-        settings, plan, codec = (
-            self.settings,
-            plan_docs(docs, self.settings),
-            self.codec,
-        )
-        task = HeadTask(codec, plan, settings.max_cells, self.thresholds())
-        output = self.model.predict(SpanInput(docs, task))
+        settings = self.settings
+        plan = plan_docs(docs, settings)
+        output = self.model.predict(SpanInput(docs, self._task(plan)))
         # Positions in the concatenation of all documents: spans of different documents
         # never touch there, so one pass selects for all of them.
         spans = output.spans.shift(plan.flat_start[output.window])

@@ -83,9 +83,10 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
             continue
         n_annotated += 1
         n_spans += len(annotated)
-        labels.update(span.label_ for span in annotated if span.label_)
+        present = {span.label_ for span in annotated if span.label_}
+        labels |= present
         # Any ids will do to tell the labels of this document apart.
-        label_ids = {label: index for index, label in enumerate(sorted(labels))}
+        label_ids = {label: index for index, label in enumerate(present)}
         gold = gold_spans(example, key, label_ids)
         if gold is not None:
             read.append((example.predicted, gold))
@@ -184,9 +185,8 @@ def read_batch(
     codec: SpanCodec,
     reader: GoldReader,
     *,
-    spans_key: str,
+    settings: SpanSettings,
     label_ids: Dict[str, int],
-    max_window: int,
 ) -> BatchGold:
     """Place the gold of a batch on its windows.
 
@@ -194,8 +194,8 @@ def read_batch(
     plan (WindowPlan): windows of the predicted documents.
     codec (SpanCodec): tells what its model cannot express.
     reader (GoldReader): is told what is lost.
-    spans_key (str), label_ids (Dict[str, int]): see `annotations.gold_spans`.
-    max_window (int): no window has more tokens.
+    settings (SpanSettings): for the key of the gold and the length of windows.
+    label_ids (Dict[str, int]): ids of the labels.
     RETURNS (BatchGold): documents without annotation have no windows left.
     """
     annotated = np.zeros(plan.n_windows, dtype=bool)
@@ -203,14 +203,15 @@ def read_batch(
     lost: Dict[str, List[str]] = {}
     total = 0
     for index, example in enumerate(examples):
-        gold = gold_spans(example, spans_key, label_ids)
+        gold = gold_spans(example, settings.spans_key, label_ids)
         if gold is None:
             continue
         mine = plan.doc == index
         annotated |= mine
         placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
         by_window.extend(placed.spans)
-        _collect(lost, example.predicted, gold, placed.reachable, codec, max_window)
+        doc = example.predicted
+        _collect(lost, doc, gold, placed.reachable, codec, settings.max_window)
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
         total += gold.n_spans
     reader.report_batch(lost, total)

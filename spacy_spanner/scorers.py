@@ -49,8 +49,7 @@ def score_spans(
         allow_overlap=True,
     )
     readings = [read_example(example, spans_key) for example in examples]
-    for name, nested in (("flat", False), ("nested", True)):
-        scores.update(_score_by_nesting(readings, nested, f"{prefix}_{name}"))
+    scores.update(_score_by_nesting(readings, prefix))
     scores[f"{prefix}_ece"] = calibration_error(*collect_confidence(readings))
     return scores
 
@@ -112,28 +111,35 @@ def read_example(example: Example, key: str) -> Reading:
     return reading
 
 
-def _score_by_nesting(
-    readings: List[Reading], nested: bool, prefix: str
-) -> Dict[str, Any]:
-    """Score the spans that do (or do not) share tokens with another of their own side.
+def _score_by_nesting(readings: List[Reading], prefix: str) -> Dict[str, Any]:
+    """Score apart the spans that do, and do not, share tokens with their own side.
 
     A predicted span is right if it is anywhere in the gold, and a gold span is found
     if it is anywhere in the prediction: only who is counted depends on nesting.
     """
-    n_right = n_predicted = n_found = n_gold = 0
+    claims = {"flat": PRFScore(), "nested": PRFScore()}  # precision of predicted spans
+    wants = {"flat": PRFScore(), "nested": PRFScore()}  # recall of gold spans
     for gold, predicted, _, _ in readings:
-        wanted = nested_spans(gold) if nested else gold - nested_spans(gold)
-        claimed = nested_spans(predicted)
-        claimed = claimed if nested else predicted - claimed
-        n_gold, n_found = n_gold + len(wanted), n_found + len(wanted & predicted)
-        n_predicted += len(claimed)
-        n_right += len(claimed & gold)
-    if not n_gold and not n_predicted:
-        return {f"{prefix}_{letter}": None for letter in "prf"}
-    precision = PRFScore(tp=n_right, fp=n_predicted - n_right).precision
-    recall = PRFScore(tp=n_found, fn=n_gold - n_found).recall
-    f_score = 2 * precision * recall / (precision + recall + 1e-100)
-    return {f"{prefix}_p": precision, f"{prefix}_r": recall, f"{prefix}_f": f_score}
+        for name, spans in _by_nesting(predicted).items():
+            claims[name] += PRFScore(tp=len(spans & gold), fp=len(spans - gold))
+        for name, spans in _by_nesting(gold).items():
+            wants[name] += PRFScore(
+                tp=len(spans & predicted), fn=len(spans - predicted)
+            )
+    scores: Dict[str, Any] = {}
+    for name in claims:
+        values: Tuple[Optional[float], ...] = (None, None, None)
+        if len(claims[name]) or len(wants[name]):
+            precision, recall = claims[name].precision, wants[name].recall
+            f_score = 2 * precision * recall / (precision + recall + 1e-100)
+            values = (precision, recall, f_score)
+        scores.update(zip((f"{prefix}_{name}_{letter}" for letter in "prf"), values))
+    return scores
+
+
+def _by_nesting(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
+    nested = nested_spans(spans)
+    return {"flat": spans - nested, "nested": nested}
 
 
 def nested_spans(spans: Set[SpanKey]) -> Set[SpanKey]:

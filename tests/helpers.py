@@ -176,6 +176,11 @@ def texts(data: Data) -> List[str]:
     return [text for text, _ in data]
 
 
+def predict_nested(nlp: Language) -> List[Doc]:
+    """Let a pipeline read the texts of `NESTED`."""
+    return list(nlp.pipe(texts(NESTED)))
+
+
 def spans_of(doc: Doc, key: str = "ents") -> List[Tuple[int, int, str]]:
     """List the spans of a group in its order."""
     return [(span.start, span.end, span.label_) for span in doc.spans[key]]

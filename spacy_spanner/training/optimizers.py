@@ -104,7 +104,6 @@ class AdamW(Optimizer):
             use_averages=False,
         )
         self.frozen_steps = frozen_steps
-        self.rates: Dict[str, float] = {}
         self.states: Dict[Key, State] = {}
         self._clips: Dict[str, float] = {}
         self._clipped: Dict[str, set] = defaultdict(set)

@@ -22,9 +22,9 @@ from ..helpers import (
     copy_of,
     doc_of,
     make_examples,
+    predict_nested,
     small_model,
     spans_of,
-    texts,
     train,
 )
 
@@ -278,12 +278,8 @@ def learned() -> Language:
     return nlp
 
 
-def predicted(nlp: Language) -> List[Doc]:
-    return list(nlp.pipe(texts(NESTED)))
-
-
 def test_bilstm_encoder_on_a_listener_learns_by_heart(learned: Language) -> None:
-    for doc, (_, spans) in zip(predicted(learned), NESTED):
+    for doc, (_, spans) in zip(predict_nested(learned), NESTED):
         assert spans_of(doc) == spans
 
 
@@ -291,7 +287,9 @@ def test_bilstm_encoder_on_a_listener_survives_disk(
     learned: Language, tmp_path: Path
 ) -> None:
     learned.to_disk(tmp_path)
-    assert_same_predictions(predicted(spacy.load(tmp_path)), predicted(learned))
+    assert_same_predictions(
+        predict_nested(spacy.load(tmp_path)), predict_nested(learned)
+    )
 
 
 def test_bilstm_encoder_on_a_listener_trains_the_shared_encoder(
@@ -314,4 +312,4 @@ def test_bilstm_encoder_with_replaced_listeners(learned: Language) -> None:
     path = "model.tok2vec.tok2vec"
     nlp.replace_listeners("tok2vec", "span_biaffine", [path])
     nlp.remove_pipe("tok2vec")
-    assert_same_predictions(predicted(nlp), predicted(learned))
+    assert_same_predictions(predict_nested(nlp), predict_nested(learned))

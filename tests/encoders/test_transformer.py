@@ -26,6 +26,7 @@ from ..helpers import (
     copy_of,
     doc_of,
     make_examples,
+    predict_nested,
     small_model,
     spans_of,
     texts,
@@ -505,12 +506,8 @@ def learned(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Langua
     return nlp
 
 
-def predicted(nlp: Language) -> List[Doc]:
-    return list(nlp.pipe(texts(NESTED)))
-
-
 def test_transformer_lets_a_span_component_learn_by_heart(learned: Language) -> None:
-    for doc, (_, spans) in zip(predicted(learned), NESTED):
+    for doc, (_, spans) in zip(predict_nested(learned), NESTED):
         assert spans_of(doc) == spans
 
 
@@ -519,17 +516,17 @@ def test_transformer_pipeline_on_disk_needs_no_folder(
 ) -> None:
     learned.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
-    assert_same_predictions(predicted(loaded), predicted(learned))
+    assert_same_predictions(predict_nested(loaded), predict_nested(learned))
 
 
 def test_transformer_pipeline_of_bytes_needs_no_folder(learned: Language) -> None:
-    assert_same_predictions(predicted(copy_of(learned)), predicted(learned))
+    assert_same_predictions(predict_nested(copy_of(learned)), predict_nested(learned))
 
 
 def test_transformer_pipeline_in_two_processes(learned: Language) -> None:
     with time_limit(60):
         docs = list(learned.pipe(texts(NESTED), n_process=2, batch_size=1))
-    assert_same_predictions(docs, predicted(learned))
+    assert_same_predictions(docs, predict_nested(learned))
 
 
 def test_transformer_of_a_tagger_learns_by_heart(tiny_bert: Path) -> None:
