@@ -6,7 +6,7 @@ training, to scored candidates in prediction. All that the four models share (wi
 batches, devices, selection, writing) happens outside.
 """
 
-from typing import Any, Dict, NamedTuple, Protocol, Sequence
+from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence
 
 import numpy as np
 import torch
@@ -20,10 +20,13 @@ class WindowBatch(NamedTuple):
 
     vectors (Tensor): token vectors, zero where padded. Shape: (batch, token, width)
     lengths (Ints): tokens per window, on the host. Shape: (batch,)
+    types (Optional[Tensor]): a vector of each label in each window, from an encoder
+        that reads the labels together with the text. Shape: (batch, label, width)
     """
 
     vectors: Tensor
     lengths: Ints
+    types: Optional[Tensor] = None
 
     @property
     def mask(self) -> Tensor:

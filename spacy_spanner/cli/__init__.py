@@ -1,0 +1,9 @@
+"""The commands of `python -m spacy spanner`; importing this mounts them."""
+
+from spacy.cli._util import app as spacy_app
+
+from .app import app
+
+spacy_app.add_typer(app)
+
+__all__ = ["app"]
