@@ -85,6 +85,11 @@ class Errors(metaclass=_CodedMessages):
         "The encoder {name!r} cannot be loaded: {problem} Give the name of a packaged "
         "model (minilm), a folder with a Hugging Face model, or a name on the hub."
     )
+    SP020 = (
+        "'{setting}' of spacy_spanner.Offset.v1 is {value}, but the encoder gives no "
+        "vectors of the labels. Use spacy_spanner.Transformer.v1 with prompts = 1 as "
+        "'tok2vec', or set '{setting}' to false, for learned embeddings of the labels."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):

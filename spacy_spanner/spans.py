@@ -41,6 +41,21 @@ def enumerate_spans(lengths: Ints, max_width: Optional[int] = None) -> SpanCells
     return SpanCells(*np.nonzero(wanted[None] & inside[:, None, :]))
 
 
+def find_cells(cells: SpanCells, window: Ints, start: Ints, last: Ints) -> Ints:
+    """Find spans among enumerated cells.
+
+    cells (SpanCells): in the order of `enumerate_spans`.
+    window, start, last (Ints): spans that are among them. Shape: (span,)
+    RETURNS (Ints): the cell of each. Shape: (span,)
+    """
+    size = int(cells.last.max(initial=0)) + 1
+
+    def key(window: Ints, start: Ints, last: Ints) -> Ints:
+        return (window * size + start) * size + last
+
+    return np.searchsorted(key(*cells), key(window, start, last))
+
+
 def overlaps(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:
     """RETURNS (Bools): which of the spans share a token with `(start, end)`."""
     return (starts < end) & (start < ends)
