@@ -82,6 +82,5 @@ def build_offset_model(
         conv_types=conv_types,
         dropout=dropout,
         input_dropout=input_dropout,
-        prior=0.001,
     )
     return build_span_model(tok2vec, build)

@@ -19,6 +19,10 @@ from .convolution import GridConvolution
 from .fusion import SpanTypeFusion
 from .offsets import CENTER, OffsetClasses
 
+# The score of each class at the start, against 0 for "out of range": without it, the
+# first steps would be spent on learning that entities are rare.
+PRIOR = -7.0
+
 
 class OffsetModule(nn.Module):
     """Token vectors to scores of every offset class of every span and type."""
@@ -40,7 +44,6 @@ class OffsetModule(nn.Module):
         conv_types: bool,
         dropout: float,
         input_dropout: float,
-        prior: float,
     ) -> None:
         """Build the layers.
 
@@ -48,7 +51,6 @@ class OffsetModule(nn.Module):
         n_labels (int): number of labels.
         classes (OffsetClasses): the classes of a cell.
         type_inputs (bool): whether the encoder gives vectors of the types.
-        prior (float): probability of every class but "out of range" at the start.
 
         See `build_offset_model` for the others.
         """
@@ -76,7 +78,7 @@ class OffsetModule(nn.Module):
             n_distances=n_distances,
         )
         with torch.no_grad():
-            self.fusion.weight[CENTER:, -1, -1] = torch.tensor(prior).logit()
+            self.fusion.weight[CENTER:, -1, -1] = PRIOR
         self.convolution: Optional[GridConvolution] = None
         if conv_layers:
             self.convolution = GridConvolution(
