@@ -85,6 +85,15 @@ class Errors(metaclass=_CodedMessages):
         "The encoder {name!r} cannot be loaded: {problem} Give the name of a packaged "
         "model (minilm), a folder with a Hugging Face model, or a name on the hub."
     )
+    SP016 = (
+        "The encoder {name!r} has prompts, which are vectors of labels, but it does "
+        "not belong to a span component, which knows the labels. Put it directly into "
+        "'model.tok2vec' of the component, or set prompts = 0."
+    )
+    SP017 = (
+        "The encoder {name!r} takes {max_pieces} word pieces at once, and {prompts} "
+        "prompts leave no room for text. Use fewer prompts for each label, or 0."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
