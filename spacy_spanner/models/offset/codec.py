@@ -79,19 +79,16 @@ class OffsetCodec:
     ) -> Tensor:
         """RETURNS (Tensor): cross entropy, summed over spans and types of the batch."""
         cells = enumerate_spans(batch.lengths)
-        logits, _ = self._score(module, batch, cells)
-        classes: Any = module.classes
-        entries = label_cells(*targets[:4], lengths=targets.lengths, classes=classes)
-        cell = find_cells(cells, *entries[:3])
-        row = cell * logits.shape[1] + entries.label
-        index, offset = (
+        logits, _ = score_cells(module, batch, cells)
+        row, offset = place_targets(targets, cells, module, logits.shape[1])
+        index, label = (
             torch.as_tensor(column, device=logits.device)
-            for column in (row, entries.offset - 1)
+            for column in (row, offset - 1)
         )
         return sparse_soft_cross_entropy(
             logits.flatten(0, 1),
             index,
-            offset,
+            label,
             logits.new_ones(len(row)),
             smoothing=self.label_smoothing,
         )
@@ -106,7 +103,7 @@ class OffsetCodec:
             probability; that of a span found by votes is the mean probability of the
             votes.
         """
-        logits, columns = self._score(module, batch, enumerate_spans(batch.lengths))
+        logits, columns = score_cells(module, batch, enumerate_spans(batch.lengths))
         classes: Any = module.classes
         pointers = collect_pointers(
             logits.softmax(dim=-1)[..., 1:],
@@ -125,18 +122,35 @@ class OffsetCodec:
         """RETURNS (Floats): the scores as they are. (span,)"""
         return spans.score
 
-    def _score(
-        self, module: nn.Module, batch: WindowBatch, cells: SpanCells
-    ) -> Tuple[Tensor, List[Tensor]]:
-        """RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the
-        columns of the cells on the device.
-        """
-        columns = [
-            torch.as_tensor(column, device=batch.vectors.device) for column in cells
-        ]
-        grid = module(batch)  # (batch, start, last, label, class)
-        window, start, last = columns
-        n_tokens = grid.shape[1]
-        row = (window * n_tokens + start) * n_tokens + last
-        rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
-        return rows.unflatten(1, grid.shape[3:]), columns
+
+def score_cells(
+    module: nn.Module, batch: WindowBatch, cells: SpanCells
+) -> Tuple[Tensor, List[Tensor]]:
+    """Run the module and leave out the lower triangle and padding.
+
+    RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
+        of the cells on the device.
+    """
+    columns = [torch.as_tensor(column, device=batch.vectors.device) for column in cells]
+    grid = module(batch)  # (batch, start, last, label, class)
+    window, start, last = columns
+    n_tokens = grid.shape[1]
+    row = (window * n_tokens + start) * n_tokens + last
+    rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
+    return rows.unflatten(1, grid.shape[3:]), columns
+
+
+def place_targets(
+    targets: OffsetTargets, cells: SpanCells, module: Any, n_labels: int
+) -> Tuple[Ints, Ints]:
+    """Find the cells that are not out of range.
+
+    targets (OffsetTargets): gold spans.
+    cells (SpanCells): of the same windows.
+    module (OffsetModule): knows the classes.
+    n_labels (int): the number of labels.
+    RETURNS (Tuple[Ints, Ints]): rows (cell × label) and their classes. (entry,)
+    """
+    entries = label_cells(*targets[:4], lengths=targets.lengths, classes=module.classes)
+    cell = find_cells(cells, entries.window, entries.start, entries.last)
+    return cell * n_labels + entries.label, entries.offset

@@ -30,7 +30,8 @@ class GridConvolution(nn.Module):
         n_layers (int): depthwise layers.
         types (bool): whether the kernel also reaches over the neighbouring types, as
             in the paper, so that the order of the labels matters.
-        dropout (float): rate on the channels in front of the first layer.
+        dropout (float): rate at which whole channels are dropped in front of the
+            first layer.
         """
         super().__init__()
         self.inner = nn.Linear(n_classes, width)
@@ -52,12 +53,22 @@ class GridConvolution(nn.Module):
         RETURNS (Tensor): (batch, start, last, label, class)
         """
         inside = mask[..., None, None].to(scores.dtype)
-        hidden = self.dropout(F.gelu(self.inner(scores)))
+        hidden = F.gelu(self.inner(scores)) * self._channel_mask(scores)
         outputs = []
         for layer in self.layers:
             hidden = F.gelu(layer(hidden * inside))
             outputs.append(hidden)
         return scores + self.outer(torch.cat(outputs, dim=-1))
+
+    def _channel_mask(self, scores: Tensor) -> Tensor:
+        """Draw dropout of whole channels, one for each window and type.
+
+        RETURNS (Tensor): (batch, 1, 1, label, width)
+        """
+        batch, _, _, n_labels, _ = scores.shape
+        ones = scores.new_ones(batch, 1, 1, n_labels, self.inner.out_features)
+        mask: Tensor = self.dropout(ones)
+        return mask
 
 
 class DepthwiseConvolution(nn.Module):

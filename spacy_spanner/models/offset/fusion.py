@@ -59,12 +59,12 @@ class SpanTypeFusion(nn.Module):
         """Draw new weights from torch's global generator.
 
         The conditional norm starts near a plain one. The other weights are small, so
-        that scores start close to equal.
+        that scores start close to equal: a norm makes vectors long.
         """
         for layer, bias in ((self.scale, 1.0), (self.shift, 0.0)):
             nn.init.normal_(layer.weight, std=0.02)
             nn.init.constant_(layer.bias, bias)
-        nn.init.normal_(self.weight, std=0.02)
+        nn.init.normal_(self.weight, std=0.002)
 
     def forward(self, start: Tensor, last: Tensor, types: Tensor) -> Tensor:
         """Score each pair of tokens for each type.
