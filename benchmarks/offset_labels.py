@@ -41,12 +41,12 @@ from spacy_spanner.layers.torch_head import HeadTask
 from spacy_spanner.models.offset.codec import (
     OffsetCodec,
     OffsetTargets,
-    place_targets,
     score_cells,
 )
 from spacy_spanner.models.offset.decoding import DECODINGS
+from spacy_spanner.models.offset.offsets import label_cells
 from spacy_spanner.scorers import score_spans
-from spacy_spanner.spans import enumerate_spans
+from spacy_spanner.spans import enumerate_spans, find_cells
 
 FACTORY = "span_offset"
 BATCH_SIZE = 8
@@ -69,8 +69,9 @@ class CellCounter:
         logits, _ = score_cells(module, batch, cells)
         predicted = logits.argmax(dim=-1).flatten().cpu().numpy()
         gold = np.zeros_like(predicted)
-        row, offset = place_targets(targets, cells, module, logits.shape[1])
-        gold[row] = offset
+        entries = label_cells(*targets[:4], lengths=batch.lengths, classes=classes)
+        row = find_cells(cells, entries.window, entries.start, entries.last)
+        gold[row * logits.shape[1] + entries.label] = entries.offset
         size = classes.n_classes
         pairs = np.bincount(gold * size + predicted, minlength=size * size)
         self.found.append(pairs.reshape(size, size))

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch
 from ...nn.losses import sparse_soft_cross_entropy
-from ...settings import check, fraction, one_of
+from ...settings import at_least, check, fraction, one_of
 from ...spans import SpanCells, enumerate_spans, find_cells
 from ...types import Bools, Floats, Ints, SpanTable
 from .decoding import (
@@ -24,7 +24,7 @@ from .decoding import (
     decode_centers,
     decode_votes,
 )
-from .offsets import label_cells
+from .offsets import smooth_cells
 
 
 class OffsetTargets(NamedTuple):
@@ -47,15 +47,26 @@ class OffsetCodec:
     decoding (str): "centers_only" (what is predicted as a center), "votes" (also what
         offsets point at, by the two rules of the paper), or "all_votes" (without the
         rules).
+    boundary_smoothing (float): ε, the probability with which the targets take the
+        boundaries of the gold as moved; 0 gives hard targets.
+    smoothing_distance (int): D, how far boundaries may be moved.
     label_smoothing (float): share of every target that is spread evenly over the
         classes.
     """
 
     decoding: str = "votes"
+    boundary_smoothing: float = 0.1
+    smoothing_distance: int = 1
     label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        check(self, decoding=one_of(DECODINGS), label_smoothing=fraction)
+        check(
+            self,
+            decoding=one_of(DECODINGS),
+            boundary_smoothing=fraction,
+            smoothing_distance=at_least(1),
+            label_smoothing=fraction,
+        )
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): nothing: every span can be predicted."""
@@ -80,17 +91,21 @@ class OffsetCodec:
         """RETURNS (Tensor): cross entropy, summed over spans and types of the batch."""
         cells = enumerate_spans(batch.lengths)
         logits, _ = score_cells(module, batch, cells)
-        row, offset = place_targets(targets, cells, module, logits.shape[1])
-        index, label = (
-            torch.as_tensor(column, device=logits.device)
-            for column in (row, offset - 1)
+        classes: Any = module.classes
+        entries = smooth_cells(
+            *targets[:4],
+            lengths=targets.lengths,
+            classes=classes,
+            epsilon=self.boundary_smoothing,
+            distance=self.smoothing_distance,
+        )
+        row = find_cells(cells, *entries[:3]) * logits.shape[1] + entries.label
+        columns = (row, entries.offset - 1, entries.mass)
+        index, label, mass = (
+            torch.as_tensor(column, device=logits.device) for column in columns
         )
         return sparse_soft_cross_entropy(
-            logits.flatten(0, 1),
-            index,
-            label,
-            logits.new_ones(len(row)),
-            smoothing=self.label_smoothing,
+            logits.flatten(0, 1), index, label, mass, smoothing=self.label_smoothing
         )
 
     def candidates(
@@ -138,19 +153,3 @@ def score_cells(
     row = (window * n_tokens + start) * n_tokens + last
     rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
     return rows.unflatten(1, grid.shape[3:]), columns
-
-
-def place_targets(
-    targets: OffsetTargets, cells: SpanCells, module: Any, n_labels: int
-) -> Tuple[Ints, Ints]:
-    """Find the cells that are not out of range.
-
-    targets (OffsetTargets): gold spans.
-    cells (SpanCells): of the same windows.
-    module (OffsetModule): knows the classes.
-    n_labels (int): the number of labels.
-    RETURNS (Tuple[Ints, Ints]): rows (cell × label) and their classes. (entry,)
-    """
-    entries = label_cells(*targets[:4], lengths=targets.lengths, classes=module.classes)
-    cell = find_cells(cells, entries.window, entries.start, entries.last)
-    return cell * n_labels + entries.label, entries.offset

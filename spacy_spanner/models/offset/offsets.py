@@ -11,7 +11,8 @@ from typing import List, NamedTuple, Tuple
 
 import numpy as np
 
-from ...types import Ints
+from ...spans import diamond
+from ...types import Floats, Ints
 
 OFFSET_SIDES = ("both", "start", "end")
 LETTERS = {"start": "S", "end": "E"}
@@ -121,3 +122,65 @@ def label_cells(
     first = np.ones(len(order), dtype=bool)
     first[1:] = np.any(entries[:4, 1:] != entries[:4, :-1], axis=0)
     return CellLabels(*entries[:, first])
+
+
+class SoftCellLabels(NamedTuple):
+    """Target mass of classes on cells, columns `(entry,)`; the rest is out of range.
+
+    An entry may stand more than once, and then its masses add up.
+    """
+
+    window: Ints
+    start: Ints
+    last: Ints
+    label: Ints
+    offset: Ints
+    mass: Floats
+
+
+def smooth_cells(
+    window: Ints,
+    start: Ints,
+    last: Ints,
+    label: Ints,
+    *,
+    lengths: Ints,
+    classes: OffsetClasses,
+    epsilon: float,
+    distance: int,
+) -> SoftCellLabels:
+    """Label cells as if the boundaries of the gold were known up to a small move.
+
+    Every ring of moves at Manhattan distance d = 1..D has the probability epsilon / D,
+    in equal parts; a span that a move would make impossible stays where it is. A cell's
+    targets are its classes under each move, weighted by the probability of the move: so
+    the mass of a cell and label is 1 at most, and as many centers as there are distinct
+    gold spans are shared out.
+
+    window, start, last, label (Ints): gold spans of a batch. Shapes: (span,)
+    lengths (Ints): tokens per window. Shape: (batch,)
+    classes (OffsetClasses): S and the sides.
+    epsilon (float): probability that the boundaries are moved.
+    distance (int): D, the largest move.
+    RETURNS (SoftCellLabels): where the mass lies.
+    """
+    limit = np.asarray(lengths)[window]
+    moves = [(0, 0, 1.0 - epsilon)]
+    for ring in range(1, distance + 1) if epsilon else ():
+        part = epsilon / distance / (4 * ring)
+        moves += [(*move, part) for move in zip(*map(np.ndarray.tolist, diamond(ring)))]
+    parts = []
+    for move_start, move_last, mass in moves:
+        new_start, new_last = start + move_start, last + move_last
+        possible = (new_start >= 0) & (new_start <= new_last) & (new_last < limit)
+        cells = label_cells(
+            window,
+            np.where(possible, new_start, start),
+            np.where(possible, new_last, last),
+            label,
+            lengths=lengths,
+            classes=classes,
+        )
+        weight = np.full(len(cells.window), mass, dtype=np.float32)
+        parts.append(SoftCellLabels(*cells, weight))
+    return SoftCellLabels(*map(np.concatenate, zip(*parts)))

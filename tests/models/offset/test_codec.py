@@ -174,7 +174,7 @@ def test_loss_is_the_cross_entropy_over_the_upper_triangle(
     lengths, classes = [5, 2], OffsetClasses(size, "both")
     targets = targets_of([rows, [(1, 2, 1)]], lengths)
     module = random_module(lengths, classes)
-    codec = OffsetCodec(label_smoothing=smoothing)
+    codec = OffsetCodec(boundary_smoothing=0.0, label_smoothing=smoothing)
     loss = codec.loss(module, batch_of(lengths), targets)
     torch.testing.assert_close(loss, dense_loss(module, targets, smoothing))
 
@@ -182,7 +182,33 @@ def test_loss_is_the_cross_entropy_over_the_upper_triangle(
 def test_loss_of_ideal_scores_is_nearly_zero() -> None:
     targets = targets_of([GOLD["nested"]], [5])
     module = ideal(targets, OffsetClasses(2, "both"))
-    assert OffsetCodec().loss(module, batch_of([5]), targets) < 1e-3
+    codec = OffsetCodec(boundary_smoothing=0.0)
+    assert codec.loss(module, batch_of([5]), targets) < 1e-3
+
+
+def test_loss_is_smallest_at_the_smoothed_targets() -> None:
+    lengths, classes = [3], OffsetClasses(1, "both")
+    targets = targets_of([[(0, 2, 0)]], lengths)
+    # (0, 1) cannot become (-1, 1); (1, 1), (0, 0) and (0, 2) get a quarter each.
+    shares = torch.zeros(1, 3, 3, N_LABELS, classes.n_classes)
+    shares[..., 0] = 1.0
+    for (start, last), by_name in {
+        (0, 0): {"0": 0.05, "-1E": 0.85},
+        (0, 1): {"0": 0.85, "-1S": 0.05, "1E": 0.05, "-1E": 0.05},
+        (0, 2): {"0": 0.05, "1E": 0.85},
+        (1, 1): {"0": 0.05, "1S": 0.85},
+        (1, 2): {"1S": 0.05, "1E": 0.05},
+        (2, 2): {},
+    }.items():
+        for name, share in by_name.items():
+            shares[0, start, last, 0, 1 + classes.names.index(name)] = share
+            shares[0, start, last, 0, 0] -= share
+    logits = shares.clamp(min=1e-9).log().requires_grad_()
+    module = GivenScores(logits, classes)
+    codec = OffsetCodec(boundary_smoothing=0.2)
+    codec.loss(module, batch_of(lengths), targets).backward()
+    assert logits.grad is not None
+    torch.testing.assert_close(logits.grad, torch.zeros_like(logits), atol=1e-5, rtol=0)
 
 
 def test_loss_does_not_look_at_the_lower_triangle() -> None:

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells
+from spacy_spanner.models.offset.offsets import (
+    OffsetClasses,
+    label_cells,
+    smooth_cells,
+)
 
 Cell = Tuple[int, int]  # start, last
 Gold = List[Tuple[int, int, int]]  # start, last, label
@@ -195,3 +199,81 @@ def test_every_cell_has_the_smallest_offset_that_it_can_have(
             smallest = min((move for move in moves if move <= size), default=None)
             name = cells.get((start, last))
             assert (name and abs(int(name.rstrip("SE")))) == smallest
+
+
+# ------------------------------------------------------------------- smoothing
+
+
+def masses(
+    gold: Gold, length: int, epsilon: float, distance: int = 1, size: int = 2
+) -> Dict[Tuple[int, int, int, str], float]:
+    """Mass by (start, last, label, class), without what is out of range."""
+    columns = np.asarray(gold, dtype=np.int64).reshape(-1, 3).T
+    classes = OffsetClasses(size, "both")
+    soft = smooth_cells(
+        np.zeros_like(columns[0]),
+        *columns,
+        lengths=np.asarray([length]),
+        classes=classes,
+        epsilon=epsilon,
+        distance=distance,
+    )
+    found: Dict[Tuple[int, int, int, str], float] = {}
+    for _, start, last, label, offset, mass in zip(*(c.tolist() for c in soft)):
+        key = (start, last, label, classes.names[offset - 1])
+        found[key] = found.get(key, 0.0) + mass
+    return found
+
+
+def test_smoothing_of_zero_gives_hard_targets() -> None:
+    gold: Gold = [(1, 2, 0), (2, 2, 1)]
+    hard = labels_by_cell(gold, length=4)
+    soft = masses(gold, length=4, epsilon=0.0)
+    assert {key[:2]: key[3] for key in soft if key[2] == 0} == hard
+    assert set(soft.values()) == {1.0}
+
+
+def test_smoothing_shares_the_center_with_the_spans_around() -> None:
+    soft = masses([(1, 2, 0)], length=4, epsilon=0.2, size=0)
+    assert soft == {
+        (1, 2, 0, "0"): pytest.approx(0.8),
+        (0, 2, 0, "0"): pytest.approx(0.05),
+        (2, 2, 0, "0"): pytest.approx(0.05),
+        (1, 1, 0, "0"): pytest.approx(0.05),
+        (1, 3, 0, "0"): pytest.approx(0.05),
+    }
+
+
+def test_smoothing_moves_offsets_along_with_the_center() -> None:
+    soft = masses([(1, 2, 0)], length=4, epsilon=0.2, size=1)
+    # The cell is 1 before the start, or the entity itself if that starts at 0.
+    assert soft[0, 2, 0, "-1S"] == pytest.approx(0.8)
+    assert soft[0, 2, 0, "0"] == pytest.approx(0.05)
+
+
+def test_smoothing_gives_back_the_share_of_impossible_moves() -> None:
+    soft = masses([(0, 0, 0)], length=1, epsilon=0.3, distance=2)
+    assert soft == {(0, 0, 0, "0"): pytest.approx(1.0)}
+
+
+@given(
+    windows(), st.integers(0, 3), st.sampled_from([0.0, 0.1, 0.3]), st.integers(1, 2)
+)
+def test_smoothing_never_puts_more_than_one_on_a_cell_and_label(
+    window: Tuple[int, Gold], size: int, epsilon: float, distance: int
+) -> None:
+    length, gold = window
+    soft = masses(gold, length, epsilon, distance, size)
+    totals: Dict[Tuple[int, int, int], float] = {}
+    for (*cell, _), mass in soft.items():
+        totals[tuple(cell)] = totals.get(tuple(cell), 0.0) + mass  # type: ignore[index]
+    assert all(total < 1 + 1e-5 for total in totals.values())
+
+
+@given(windows(), st.sampled_from([0.0, 0.1, 0.3]), st.integers(1, 2))
+def test_smoothing_leaves_the_entities_the_surest_centers(
+    window: Tuple[int, Gold], epsilon: float, distance: int
+) -> None:
+    length, gold = window
+    soft = masses(gold, length, epsilon, distance)
+    assert all(soft[entity[0], entity[1], entity[2], "0"] >= 0.69 for entity in gold)
