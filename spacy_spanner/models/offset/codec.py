@@ -54,7 +54,7 @@ class OffsetCodec:
         classes.
     """
 
-    decoding: str = "votes"
+    decoding: str = "centers_only"
     boundary_smoothing: float = 0.1
     smoothing_distance: int = 1
     label_smoothing: float = 0.0

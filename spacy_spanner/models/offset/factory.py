@@ -29,5 +29,5 @@ make_span_offset = register_span_factory(
     codec_type=OffsetCodec,
     model_config=MODEL_CONFIG,
     # F1 of calibrated scores is best at half of itself, so below one half.
-    threshold=0.3,
+    threshold=0.35,
 )
