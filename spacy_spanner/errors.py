@@ -1,6 +1,8 @@
 """Coded errors and warnings: what was wrong, the value seen, what to do.
 
-Numbers are never reused. A message is a template: `Errors.SP001.format(...)`.
+Numbers are never reused: 001-019 and from 100 on what all components share, 020-049 the
+models, 050-069 corpora, 070-099 evaluation. A message is a template:
+`Errors.SP001.format(...)`.
 """
 
 
@@ -99,10 +101,19 @@ class Errors(metaclass=_CodedMessages):
         "{width}), but the pipeline has none. Name some in [initialize] vectors, or "
         "set vectors_width = 0."
     )
+    SP019 = (
+        "The encoder of '{component}' cannot be frozen: its layer '{layer}' would go "
+        "on learning with the optimizer {optimizer}. Set [training.optimizer] to "
+        "spacy_spanner.AdamW.v1."
+    )
     SP020 = (
         "'{setting}' of spacy_spanner.Offset.v1 is {value}, but the encoder gives no "
         "vectors of the labels. Use spacy_spanner.Transformer.v1 with prompts = 1 as "
         "'tok2vec', or set '{setting}' to false, for learned embeddings of the labels."
+    )
+    SP101 = (
+        "There is no component '{component}' whose encoder could be frozen. Those of "
+        "the pipeline are: {components}."
     )
 
 
@@ -127,4 +138,16 @@ class Warnings(metaclass=_CodedMessages):
         "An encoder shall embed {attr}, but no document of the sample has it: all "
         "tokens will look alike. Put the component that sets it in front, and name it "
         "in [training] annotating_components."
+    )
+    SW005 = (
+        "The optimizer does not know which component the tensor {tensor!r} belongs to. "
+        "It and others like it learn at the rate of heads, and are clipped alone. "
+        "After the pipeline is complete, call "
+        "spacy_spanner.training.parameters.register_pipeline(nlp.pipeline), or in a "
+        "config set [initialize.after_init] to spacy_spanner.register_pipeline.v1."
+    )
+    SW006 = (
+        "The patterns of these groups of the optimizer fit no tensor: {groups}. A "
+        "pattern is searched in component.part.layer.tensor, such as "
+        "span_biaffine.head.span_biaffine.biaffine.weight."
     )

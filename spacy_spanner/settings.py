@@ -22,15 +22,16 @@ class Rule(NamedTuple):
     accepts: Callable[[Any], bool]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """RETURNS (bool): whether a value is a number, which true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 fraction = Rule(
-    "a number from 0 to below 1", lambda value: _is_number(value) and 0 <= value < 1
+    "a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1
 )
 probability = Rule(
-    "a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1
+    "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1
 )
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
