@@ -107,9 +107,10 @@ class Errors(metaclass=_CodedMessages):
         "spacy_spanner.AdamW.v1."
     )
     SP020 = (
-        "'{setting}' of spacy_spanner.Offset.v1 is {value}, but the encoder gives no "
-        "vectors of the labels. Use spacy_spanner.Transformer.v1 with prompts = 1 as "
-        "'tok2vec', or set '{setting}' to false, for learned embeddings of the labels."
+        "spacy_spanner.Offset.v1 shall read the labels together with the text "
+        "(type_inputs = true), but the encoder {encoder!r} gives no vectors of labels. "
+        "Use spacy_spanner.Transformer.v1 with prompts = 1 as 'tok2vec', or set "
+        "type_inputs = false, for learned embeddings of the labels."
     )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "

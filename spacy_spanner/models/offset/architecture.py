@@ -8,9 +8,12 @@ from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ...errors import Errors
 from ...layers.span_model import SpanInput, build_span_model
 from ...layers.torch_head import HeadOutput
-from ...settings import at_least, even, fraction, one_of, require, yes_or_no
+from ...settings import at_least, even, fraction, one_of, require
+from .convolution import ConvolutionShape
+from .fusion import PlaceEmbeddings
 from .module import OffsetModule
 from .offsets import OFFSET_SIDES, OffsetClasses
 
@@ -56,10 +59,10 @@ def build_offset_model(
     dropout (float): rate on the vectors of boundaries and types, and in front of the
         convolutions. `[training] dropout` reaches the encoder only.
     input_dropout (float): rate in front of the BiLSTM, and behind it.
-    RAISES (ValueError): SP002 for a value out of its limits.
+    RAISES (ValueError): SP002 for a value out of its limits, SP020 for type inputs
+        without an encoder that gives them.
     RETURNS (Model): see `build_span_model`.
     """
-    require(yes_or_no, type_inputs=type_inputs, conv_types=conv_types)
     require(at_least(0), max_offset=max_offset, conv_layers=conv_layers)
     require(one_of(OFFSET_SIDES), offset_sides=offset_sides)
     require(even, lstm_width=lstm_width)
@@ -68,18 +71,17 @@ def build_offset_model(
     require(at_least(0), distance_embedding=distance_embedding)
     require(at_least(1), n_distances=n_distances)
     require(fraction, dropout=dropout, input_dropout=input_dropout)
+    # The number of prompts depends on that of the labels, the dimension nL.
+    if type_inputs and tok2vec.has_dim("nL") is False:
+        raise ValueError(Errors.SP020.format(encoder=tok2vec.name))
     build = partial(
         OffsetModule,
         classes=OffsetClasses(max_offset, offset_sides),
         type_inputs=type_inputs,
         lstm_width=lstm_width,
         hidden_width=hidden_width,
-        region_embedding=region_embedding,
-        distance_embedding=distance_embedding,
-        n_distances=n_distances,
-        conv_layers=conv_layers,
-        conv_width=conv_width,
-        conv_types=conv_types,
+        places=PlaceEmbeddings(region_embedding, distance_embedding, n_distances),
+        convolution=ConvolutionShape(conv_layers, conv_width, conv_types),
         dropout=dropout,
         input_dropout=input_dropout,
     )

@@ -6,11 +6,34 @@ are grouped two-dimensional convolutions, which are many times faster on a CPU t
 three-dimensional one.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 KERNEL = 3
+
+
+class ConvolutionShape(NamedTuple):
+    """How much the grid is convolved.
+
+    n_layers (int): depthwise layers; 0 for no convolution at all.
+    width (int): channels.
+    types (bool): whether kernels also reach over the neighbouring types, as in the
+        paper, so that the order of the labels matters.
+    """
+
+    n_layers: int
+    width: int
+    types: bool
+
+    @property
+    def n_channels(self) -> int:
+        """Numbers that are computed for each span and type: a row for each layer, and
+        one in front of all.
+        """
+        return self.width * (1 + self.n_layers) if self.n_layers else 0
 
 
 class GridConvolution(nn.Module):
@@ -21,26 +44,23 @@ class GridConvolution(nn.Module):
     """
 
     def __init__(
-        self, n_classes: int, width: int, *, n_layers: int, types: bool, dropout: float
+        self, n_classes: int, shape: ConvolutionShape, *, dropout: float
     ) -> None:
         """Start close to the identity: the last map is nearly zero.
 
         n_classes (int): scores per span and type.
-        width (int): channels.
-        n_layers (int): depthwise layers.
-        types (bool): whether the kernel also reaches over the neighbouring types, as
-            in the paper, so that the order of the labels matters.
+        shape (ConvolutionShape): layers and channels.
         dropout (float): rate at which whole channels are dropped in front of the
             first layer.
         """
         super().__init__()
-        self.inner = nn.Linear(n_classes, width)
+        self.inner = nn.Linear(n_classes, shape.width)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            DepthwiseConvolution(width, dilation=layer + 1, types=types)
-            for layer in range(n_layers)
+            DepthwiseConvolution(shape.width, dilation=layer + 1, types=shape.types)
+            for layer in range(shape.n_layers)
         )
-        self.outer = nn.Linear(n_layers * width, n_classes)
+        self.outer = nn.Linear(shape.n_layers * shape.width, n_classes)
         nn.init.normal_(self.outer.weight, std=0.001)
         nn.init.zeros_(self.outer.bias)
 

@@ -11,47 +11,46 @@ is one product of matrices, a vector for each j, and a row of a small table. Ten
 the size (start, last, width) never exist.
 """
 
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 
+class PlaceEmbeddings(NamedTuple):
+    """Embeddings of where a span stands; a size of 0 leaves one out.
+
+    region (int): tells spans (start <= last) from the other half of the grid.
+    distance (int): by the distance of the two tokens.
+    n_distances (int): from this one on (less one), distances share an embedding.
+    """
+
+    region: int
+    distance: int
+    n_distances: int
+
+
 class SpanTypeFusion(nn.Module):
     """Token vectors and type vectors to scores of every (start, last, type, class)."""
 
-    def __init__(
-        self,
-        width: int,
-        n_classes: int,
-        *,
-        region_width: int,
-        distance_width: int,
-        n_distances: int,
-    ) -> None:
+    def __init__(self, width: int, n_classes: int, places: PlaceEmbeddings) -> None:
         """Start near equal scores of all classes.
 
         width (int): size of the vectors of tokens and types.
         n_classes (int): scores per span and type.
-        region_width (int): size of the embedding that tells spans (start <= last) from
-            the other half of the grid; 0 for none.
-        distance_width (int): size of the embedding of the distance of the two tokens;
-            0 for none.
-        n_distances (int): distances of this many tokens or more, less one, share one
-            embedding.
+        places (PlaceEmbeddings): sizes of the embeddings.
         """
         super().__init__()
-        self.n_distances = n_distances
         self.scale = nn.Linear(width, width)
         self.shift = nn.Linear(width, width)
         self.region: Optional[nn.Embedding] = None
         self.distance: Optional[nn.Embedding] = None
-        if region_width:
-            self.region = nn.Embedding(2, region_width)
-        if distance_width:
-            self.distance = nn.Embedding(n_distances, distance_width)
-        n_features = width + region_width + distance_width + 1
+        if places.region:
+            self.region = nn.Embedding(2, places.region)
+        if places.distance:
+            self.distance = nn.Embedding(places.n_distances, places.distance)
+        n_features = width + places.region + places.distance + 1
         self.weight = nn.Parameter(torch.empty(n_classes, n_features, width + 1))
         self.reset_parameters()
 
@@ -106,7 +105,7 @@ class SpanTypeFusion(nn.Module):
         difference = torch.arange(1 - token, token, device=places.device)
         features = [torch.ones_like(difference, dtype=places.dtype)[:, None]]
         if self.distance is not None:
-            index = difference.abs().clamp(max=self.n_distances - 1)
+            index = difference.abs().clamp(max=self.distance.num_embeddings - 1)
             features.insert(0, self.distance(index))
         if self.region is not None:
             features.insert(0, self.region((difference >= 0).long()))

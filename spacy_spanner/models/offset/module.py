@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from ...codec import WindowBatch
-from ...errors import Errors
 from ...nn.lstm import BiLSTM
 from ...nn.mlp import Projection
-from .convolution import GridConvolution
-from .fusion import SpanTypeFusion
+from .convolution import ConvolutionShape, GridConvolution
+from .fusion import PlaceEmbeddings, SpanTypeFusion
 from .offsets import CENTER, OffsetClasses
 
 # The score of each class at the start, against 0 for "out of range": without it, the
@@ -36,12 +35,8 @@ class OffsetModule(nn.Module):
         type_inputs: bool,
         lstm_width: int,
         hidden_width: int,
-        region_embedding: int,
-        distance_embedding: int,
-        n_distances: int,
-        conv_layers: int,
-        conv_width: int,
-        conv_types: bool,
+        places: PlaceEmbeddings,
+        convolution: ConvolutionShape,
         dropout: float,
         input_dropout: float,
     ) -> None:
@@ -49,54 +44,38 @@ class OffsetModule(nn.Module):
 
         n_in (int): size of the token vectors.
         n_labels (int): number of labels.
-        classes (OffsetClasses): the classes of a cell.
-        type_inputs (bool): whether the encoder gives vectors of the types.
 
         See `build_offset_model` for the others.
         """
         super().__init__()
         self.classes = classes
-        self.lstm: Optional[BiLSTM] = None
-        n_token = n_in
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-            n_token = lstm_width
         rates = {"dropout": dropout, "input_dropout": input_dropout}
-        self.start = Projection(n_token, hidden_width, **rates)
-        self.last = Projection(n_token, hidden_width, **rates)
         self.type_embedding: Optional[nn.Embedding] = None
         self.type_projection: Optional[Projection] = None
         if type_inputs:
             self.type_projection = Projection(n_in, hidden_width, **rates)
         else:
             self.type_embedding = nn.Embedding(n_labels, hidden_width)
-        self.fusion = SpanTypeFusion(
-            hidden_width,
-            classes.n_classes,
-            region_width=region_embedding,
-            distance_width=distance_embedding,
-            n_distances=n_distances,
-        )
+        self.lstm: Optional[BiLSTM] = None
+        if lstm_width:
+            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
+        self.start = Projection(lstm_width or n_in, hidden_width, **rates)
+        self.last = Projection(lstm_width or n_in, hidden_width, **rates)
+        self.fusion = SpanTypeFusion(hidden_width, classes.n_classes, places)
         with torch.no_grad():
             self.fusion.weight[CENTER:, -1, -1] = PRIOR
         self.convolution: Optional[GridConvolution] = None
-        if conv_layers:
+        if convolution.n_layers:
             self.convolution = GridConvolution(
-                classes.n_classes,
-                conv_width,
-                n_layers=conv_layers,
-                types=conv_types,
-                dropout=dropout,
+                classes.n_classes, convolution, dropout=dropout
             )
-        # Numbers that a pair of tokens costs: scores, and channels of every layer.
-        channels = conv_width * (1 + conv_layers) if conv_layers else 0
-        self.scores_per_pair = n_labels * (classes.n_classes + channels)
+        # Numbers that a pair of tokens costs, for `max_cells`.
+        self.scores_per_pair = n_labels * (classes.n_classes + convolution.n_channels)
 
     def forward(self, batch: WindowBatch) -> Tensor:
         """Score all pairs of tokens; those with start > last only feed convolutions.
 
         batch (WindowBatch): vectors of shape (batch, token, width)
-        RAISES (ValueError): SP020 when the encoder should give types, but does not.
         RETURNS (Tensor): (batch, start, last, label, class); padding has no meaning.
         """
         tokens = batch.vectors if self.lstm is None else self.lstm(batch).vectors
@@ -112,7 +91,6 @@ class OffsetModule(nn.Module):
         if self.type_projection is None:
             assert self.type_embedding is not None  # for the type checker
             return self.type_embedding.weight[None]
-        if batch.types is None:
-            raise ValueError(Errors.SP020.format(setting="type_inputs", value=True))
+        assert batch.types is not None  # the architecture asks for such an encoder
         vectors: Tensor = self.type_projection(batch.types)
         return vectors

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from spacy_spanner.models.offset.convolution import (
+    ConvolutionShape,
     DepthwiseConvolution,
     GridConvolution,
 )
@@ -61,7 +62,7 @@ def test_depthwise_equals_conv3d_in_values_and_gradients(
 
 def grid(types: bool = True, n_layers: int = 2) -> GridConvolution:
     torch.manual_seed(0)
-    module = GridConvolution(WIDTH, 4, n_layers=n_layers, types=types, dropout=0.0)
+    module = GridConvolution(WIDTH, ConvolutionShape(n_layers, 4, types), dropout=0.0)
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter)
     return module.double()
@@ -73,7 +74,7 @@ def inside(*lengths: int) -> Tensor:
 
 
 def test_grid_starts_close_to_the_identity() -> None:
-    module = GridConvolution(WIDTH, 4, n_layers=2, types=True, dropout=0.0).double()
+    module = GridConvolution(WIDTH, ConvolutionShape(2, 4, True), dropout=0.0).double()
     scores = draw(*SHAPE)
     torch.testing.assert_close(module(scores, inside(5, 5)), scores, atol=0.05, rtol=0)
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from spacy_spanner.models.offset.fusion import SpanTypeFusion
+from spacy_spanner.models.offset.fusion import PlaceEmbeddings, SpanTypeFusion
 
 BATCH, TOKEN, LABEL, WIDTH, CLASS = 2, 5, 3, 4, 6
 SIZES = [(2, 3), (0, 3), (2, 0), (0, 0)]  # of the embeddings of region and distance
@@ -16,11 +16,7 @@ SIZES = [(2, 3), (0, 3), (2, 0), (0, 0)]  # of the embeddings of region and dist
 def build(region: int = 2, distance: int = 3, n_distances: int = 3) -> SpanTypeFusion:
     torch.manual_seed(0)
     fusion = SpanTypeFusion(
-        WIDTH,
-        CLASS,
-        region_width=region,
-        distance_width=distance,
-        n_distances=n_distances,
+        WIDTH, CLASS, PlaceEmbeddings(region, distance, n_distances)
     ).double()
     for parameter in fusion.parameters():  # large enough for every term to matter
         torch.nn.init.normal_(parameter)
@@ -48,7 +44,9 @@ def span_vector(fusion: SpanTypeFusion, x_i: Tensor, x_j: Tensor, gap: int) -> T
     if fusion.region is not None:
         parts.append(fusion.region.weight[int(gap >= 0)])
     if fusion.distance is not None:
-        parts.append(fusion.distance.weight[min(abs(gap), fusion.n_distances - 1)])
+        parts.append(
+            fusion.distance.weight[min(abs(gap), fusion.distance.num_embeddings - 1)]
+        )
     return torch.cat(parts)
 
 
@@ -98,9 +96,7 @@ def test_fusion_makes_no_tensor_with_a_vector_for_each_pair() -> None:
         return tensor
 
     width, token = 64, 24
-    fusion = SpanTypeFusion(
-        width, CLASS, region_width=0, distance_width=0, n_distances=1
-    )
+    fusion = SpanTypeFusion(width, CLASS, PlaceEmbeddings(0, 0, 1))
     x, types = torch.randn(1, token, width), torch.randn(1, LABEL, width)
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         fusion(x.requires_grad_(), x, types.requires_grad_())
@@ -110,9 +106,7 @@ def test_fusion_makes_no_tensor_with_a_vector_for_each_pair() -> None:
 
 def test_fusion_scores_start_near_equal() -> None:
     torch.manual_seed(0)
-    fusion = SpanTypeFusion(
-        150, CLASS, region_width=20, distance_width=20, n_distances=9
-    )
+    fusion = SpanTypeFusion(150, CLASS, PlaceEmbeddings(20, 20, 9))
     x, types = torch.randn(1, 8, 150), torch.randn(1, LABEL, 150)
     scores = F.softmax(fusion(x, x, types), dim=-1)
     assert scores.max() < 0.9

@@ -1,6 +1,6 @@
 """The offset network: shapes, types, padding, gradients, seeds."""
 
-from typing import Any, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 import pytest
@@ -8,11 +8,19 @@ import torch
 from torch import Tensor
 
 from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.offset.convolution import ConvolutionShape
+from spacy_spanner.models.offset.fusion import PlaceEmbeddings
 from spacy_spanner.models.offset.module import OffsetModule
 from spacy_spanner.models.offset.offsets import OffsetClasses
 
 WIDTH, N_LABELS = 3, 2
-SETTINGS = [{}, {"lstm_width": 0}, {"conv_layers": 0}, {"type_inputs": True}]
+NO_CONVOLUTION = ConvolutionShape(0, 3, True)
+SETTINGS: List[Dict[str, Any]] = [
+    {},
+    {"lstm_width": 0},
+    {"convolution": NO_CONVOLUTION},
+    {"type_inputs": True},
+]
 
 
 def build(seed: int = 0, size: int = 1, sides: str = "both", **changes: Any) -> Any:
@@ -22,12 +30,8 @@ def build(seed: int = 0, size: int = 1, sides: str = "both", **changes: Any) -> 
         "type_inputs": False,
         "lstm_width": 4,
         "hidden_width": 6,
-        "region_embedding": 2,
-        "distance_embedding": 2,
-        "n_distances": 4,
-        "conv_layers": 2,
-        "conv_width": 3,
-        "conv_types": True,
+        "places": PlaceEmbeddings(2, 2, 4),
+        "convolution": ConvolutionShape(2, 3, True),
         "dropout": 0.2,
         "input_dropout": 0.1,
     }
@@ -61,7 +65,9 @@ def test_module_scores_every_class_of_every_pair_and_label(
 
 
 def test_module_expects_entities_to_be_rare_at_the_start() -> None:
-    probabilities = build(lstm_width=0, conv_layers=0)(windows([4])).softmax(dim=-1)
+    probabilities = build(lstm_width=0, convolution=NO_CONVOLUTION)(
+        windows([4])
+    ).softmax(dim=-1)
     assert probabilities[..., 0].min() > 0.9
 
 
@@ -79,17 +85,13 @@ def test_module_with_type_inputs_has_no_embeddings_of_types() -> None:
     assert not [name for name in names if "type_embedding" in name]
 
 
-def test_module_without_types_from_the_encoder_says_what_to_do() -> None:
-    batch = windows([3])._replace(types=None)
-    with pytest.raises(ValueError, match="SP020"):
-        build(type_inputs=True)(batch)
-
-
 def test_module_with_equal_types_scores_labels_equally() -> None:
     batch = windows([3])
     assert batch.types is not None
     same = batch._replace(types=batch.types[:, :1].expand(-1, N_LABELS, -1))
-    scores = build(type_inputs=True, conv_types=False).eval()(same)
+    scores = build(type_inputs=True, convolution=ConvolutionShape(2, 3, False)).eval()(
+        same
+    )
     torch.testing.assert_close(scores[:, :, :, 0], scores[:, :, :, 1])
 
 
@@ -165,5 +167,5 @@ def test_module_tells_how_many_numbers_a_pair_of_tokens_costs(
     size: int, layers: int, per_label: int
 ) -> None:
     # 3 channels in front of the layers, and behind each.
-    module = build(size=size, conv_layers=layers)
+    module = build(size=size, convolution=ConvolutionShape(layers, 3, True))
     assert module.scores_per_pair == N_LABELS * per_label
