@@ -106,6 +106,11 @@ class Errors(metaclass=_CodedMessages):
         "on learning with the optimizer {optimizer}. Set [training.optimizer] to "
         "spacy_spanner.AdamW.v1."
     )
+    SP020 = (
+        "'{setting}' of spacy_spanner.Offset.v1 is {value}, but the encoder gives no "
+        "vectors of the labels. Use spacy_spanner.Transformer.v1 with prompts = 1 as "
+        "'tok2vec', or set '{setting}' to false, for learned embeddings of the labels."
+    )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."

@@ -4,7 +4,7 @@ This is the one place where inclusive and exclusive ends meet: a grid cell is
 `(start, last)`, a span `(start, end)` with `end = last + 1`.
 """
 
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -39,6 +39,32 @@ def enumerate_spans(lengths: Ints, max_width: Optional[int] = None) -> SpanCells
         wanted &= width < max_width
     inside = position[None, :] < lengths[:, None]  # (batch, last)
     return SpanCells(*np.nonzero(wanted[None] & inside[:, None, :]))
+
+
+def find_cells(cells: SpanCells, window: Ints, start: Ints, last: Ints) -> Ints:
+    """Find spans among enumerated cells.
+
+    cells (SpanCells): in the order of `enumerate_spans`.
+    window, start, last (Ints): spans that are among them. Shape: (span,)
+    RETURNS (Ints): the cell of each. Shape: (span,)
+    """
+    size = int(cells.last.max(initial=0)) + 1
+
+    def key(window: Ints, start: Ints, last: Ints) -> Ints:
+        return (window * size + start) * size + last
+
+    return np.searchsorted(key(*cells), key(window, start, last))
+
+
+def diamond(distance: int) -> Tuple[Ints, Ints]:
+    """List the boundary moves of exactly this Manhattan distance.
+
+    RETURNS (Tuple[Ints, Ints]): moves of start and of last, 4 × distance of each.
+    """
+    step = np.arange(distance)
+    start = np.concatenate([step, distance - step, -step, step - distance])
+    last = np.concatenate([distance - step, -step, step - distance, step])
+    return start, last
 
 
 def overlaps(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:

@@ -70,3 +70,18 @@ def test_long_document_measures_every_length(tmp_path: Path) -> None:
     rows = run("long_document.py", "--tokens", "100,1000", "--output", output)
     assert [row["tokens"] for row in rows] == [100, 1000]
     assert all(row["seconds"] > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_offset_labels_measures_every_class_and_decoding(
+    data: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "offsets.json"
+    settings = ("--set", "model.max_offset=1", "--set", "model.conv_layers=0")
+    rows = run("offset_labels.py", data, "--epochs", 8, *settings, "--output", output)
+    names = ["0", "-1S", "1S", "-1E", "1E", "all"]
+    ways = ["centers_only", "votes", "all_votes"]
+    assert [row["class"] for row in rows] == names + ways
+    # 40 sentences with three entities each.
+    assert rows[0]["support"] == rows[-1]["support"] == 120
+    assert all(row["f"] > 0.9 for row in rows[:6])

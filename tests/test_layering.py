@@ -22,6 +22,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/smoothing.py",
         "models/*/soft_nms.py",
         "models/*/assignment.py",
+        "models/*/offsets.py",
     ],
     "torch": [
         "codec.py",
@@ -30,6 +31,9 @@ HOMES: Dict[str, List[str]] = {
         "models/*/codec.py",
         "models/*/noise.py",
         "models/*/matching.py",
+        "models/*/fusion.py",
+        "models/*/convolution.py",
+        "models/*/decoding.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }
