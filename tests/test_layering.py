@@ -30,6 +30,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/codec.py",
         "models/*/noise.py",
         "models/*/matching.py",
+        "models/*/boundaries.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }
