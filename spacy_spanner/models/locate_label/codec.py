@@ -10,6 +10,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch, best_labels
@@ -61,6 +62,26 @@ class GoldOnDevice(NamedTuple):
     start: Tensor
     end: Tensor
     label: Tensor
+
+
+class Examples(NamedTuple):
+    """Seeds in training, with the gold span that each fits best.
+
+    spans (Spans): columns (seed,)
+    start, end (Tensor): the gold span. Shape: (seed,)
+    positive (Tensor): whether it fits well enough. Shape: (seed,)
+    weight (Tensor): see `soft_weights`. Shape: (seed,)
+    """
+
+    spans: Spans
+    start: Tensor
+    end: Tensor
+    positive: Tensor
+    weight: Tensor
+
+    def take(self, rows: Tensor) -> "Examples":
+        """RETURNS (Examples): the rows chosen by a mask."""
+        return Examples(self.spans.take(rows), *(column[rows] for column in self[1:]))
 
 
 @dataclass(frozen=True)
@@ -170,32 +191,44 @@ class LocateLabelCodec:
     def loss(
         self, module: nn.Module, batch: WindowBatch, targets: SeedTargets
     ) -> Tensor:
-        """RETURNS (Tensor): the weighted losses of both stages, summed over seeds."""
+        """Add up the losses of filter, regressor and classifier over seeds.
+
+        As in prediction, seeds that the filter drops go no further; positives do.
+
+        RETURNS (Tensor): the weighted sum, a scalar.
+        """
         reader: SpanReader = module(batch)
-        device = reader.lengths.device
-        columns = (*targets.seeds, *targets.grid, *targets[1:4])
-        tensors = [torch.as_tensor(column, device=device) for column in columns]
-        spans, gold = Spans(*tensors[:3]), GoldOnDevice(*tensors[3:6])
-        best, iou, positive = tensors[6:]
-        weight = soft_weights(iou, positive, self.soft_examples)
+        gold = GoldOnDevice(*_tensors(targets.grid, reader.lengths))
+        examples = self._examples(targets, gold)
         loss = reader.vectors.new_zeros(())
         if self.use_filter:
-            logits = reader.filter(spans)
+            logits = reader.filter(examples.spans)
             loss += self.filter_weight * focal_binary_cross_entropy(
-                logits, positive, weight, self.filter_focus
+                logits, examples.positive, examples.weight, self.filter_focus
             )
+            passing = logits.sigmoid() >= self.filter_threshold
+            examples = examples.take(passing | examples.positive)
+        spans = examples.spans
         if self.use_regressor:
             offsets = reader.regress(spans)
-            rows = spans.window[positive], best[positive]
+            right = examples.take(examples.positive)
             loss += self.regressor_weight * regression_loss(
-                spans.take(positive),
-                offsets[positive],
-                gold.start[rows],
-                gold.end[rows],
-                weight[positive],
+                right.spans,
+                offsets[examples.positive],
+                right.start,
+                right.end,
+                right.weight,
             )
             spans = adjust(spans, offsets.detach(), reader.lengths)
         return loss + self.class_weight * self._class_loss(reader, spans, gold)
+
+    def _examples(self, targets: SeedTargets, gold: GoldOnDevice) -> Examples:
+        """Put the seeds of training beside the gold that they belong to."""
+        spans = Spans(*_tensors(targets.seeds, gold.start))
+        best, iou, positive = _tensors(targets[1:4], gold.start)
+        rows = spans.window, best
+        weight = soft_weights(iou, positive, self.soft_examples)
+        return Examples(spans, gold.start[rows], gold.end[rows], positive, weight)
 
     def _class_loss(
         self,
@@ -226,8 +259,7 @@ class LocateLabelCodec:
         """
         reader: SpanReader = module(batch)
         cells = enumerate_spans(batch.lengths, self.largest_seed)
-        device = reader.lengths.device
-        seeds = Spans(*(torch.as_tensor(column, device=device) for column in cells))
+        seeds = Spans(*_tensors(cells, reader.lengths))
         located = self.locate(reader, seeds)
         # What is adjusted to the same span has the same scores: classified once.
         spans = distinct(located.adjusted, batch.vectors.shape[1])
@@ -255,3 +287,8 @@ class LocateLabelCodec:
         if not self.soft_nms:
             return spans.score
         return soft_nms(spans, window, threshold=self.nms_iou, decay=self.nms_decay)
+
+
+def _tensors(columns: Sequence[NDArray], like: Tensor) -> List[Tensor]:
+    """RETURNS (List[Tensor]): the columns on the device of another tensor."""
+    return [torch.as_tensor(column, device=like.device) for column in columns]

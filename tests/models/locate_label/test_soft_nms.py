@@ -130,7 +130,7 @@ def test_soft_nms_equals_the_definition(
 ) -> None:
     rows, window = given_spans
     np.testing.assert_allclose(
-        rescored(rows, window, k, u), by_definition(rows, window, k, u), rtol=1e-5
+        rescored(rows, window, k, u), by_definition(rows, window, k, u), 1e-5, 1e-6
     )
 
 
