@@ -85,6 +85,20 @@ class Errors(metaclass=_CodedMessages):
         "The encoder {name!r} cannot be loaded: {problem} Give the name of a packaged "
         "model (minilm), a folder with a Hugging Face model, or a name on the hub."
     )
+    SP016 = (
+        "The encoder {name!r} has prompts, which are vectors of labels, but it does "
+        "not belong to a span component, which knows the labels. Put it directly into "
+        "'model.tok2vec' of the component, or set prompts = 0."
+    )
+    SP017 = (
+        "The encoder {name!r} takes {max_pieces} word pieces at once, and {prompts} "
+        "prompts leave no room for text. Use fewer prompts for each label, or 0."
+    )
+    SP018 = (
+        "The features of an encoder shall contain static vectors (vectors_width = "
+        "{width}), but the pipeline has none. Name some in [initialize] vectors, or "
+        "set vectors_width = 0."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -103,4 +117,9 @@ class Warnings(metaclass=_CodedMessages):
         "'{component}': gold spans with labels that the component does not have are "
         "ignored: {labels}. To learn them, add the component again and initialize it "
         "with all labels."
+    )
+    SW004 = (
+        "An encoder shall embed {attr}, but no document of the sample has it: all "
+        "tokens will look alike. Put the component that sets it in front, and name it "
+        "in [training] annotating_components."
     )
