@@ -116,7 +116,7 @@ class LocateLabelCodec:
     filter_threshold: float = 0.17
     seed_iou: float = 0.7
     entity_iou: float = 1.0
-    soft_examples: float = 1.0
+    soft_examples: float = 0.0
     negatives: Optional[int] = None
     extra_negatives: int = 2
     filter_focus: float = 2.0

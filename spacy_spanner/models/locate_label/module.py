@@ -51,6 +51,15 @@ class SpanMLP(nn.Module):
         self.right = nn.Linear(n_in, hidden_width, bias=False)
         self.hidden = nn.Sequential(nn.GELU(), nn.Dropout(dropout))
         self.output = nn.Linear(hidden_width, n_out)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weights that are larger than torch's own, which learn late here.
+
+        The vectors of a BiLSTM are small at first, and all gradients would be, too.
+        """
+        for layer in (self.pooled, self.left, self.right, self.output):
+            nn.init.xavier_normal_(layer.weight)
 
     def forward(
         self,

@@ -231,7 +231,9 @@ def test_targets_sample_negatives() -> None:
 # ----------------------------------------------------------------------- loss
 
 # One positive of IoU 1, and a negative that overlaps by a half, in a window of 3.
-LOSS_CODEC = LocateLabelCodec(window_sizes=[1, 2], negatives=None, filter_focus=0.0)
+LOSS_CODEC = LocateLabelCodec(
+    window_sizes=[1, 2], negatives=None, filter_focus=0.0, soft_examples=1.0
+)
 LOSS_GOLD: Rows = [(0, 1, 0)]
 # Seeds: (0, 0) is gold, (0, 1) has IoU 1/2, and (1, 1) none.
 
