@@ -31,6 +31,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/noise.py",
         "models/*/matching.py",
         "models/*/boundaries.py",
+        "models/*/examples.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }

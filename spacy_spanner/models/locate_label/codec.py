@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch, best_labels
@@ -35,7 +33,8 @@ from .assignment import (
     missed_gold,
     pad_gold,
 )
-from .boundaries import adjust, distinct, overlap, regression_loss, soft_weights
+from .boundaries import adjust, distinct, regression_loss, soft_weights
+from .examples import Gold, place_examples, to_device
 from .module import SpanReader, Spans
 from .soft_nms import soft_nms
 
@@ -54,34 +53,6 @@ class Located(NamedTuple):
 
     kept: Spans
     adjusted: Spans
-
-
-class GoldOnDevice(NamedTuple):
-    """Padded gold of a batch; label -1 where there is none. Columns: (batch, gold)"""
-
-    start: Tensor
-    end: Tensor
-    label: Tensor
-
-
-class Examples(NamedTuple):
-    """Seeds in training, with the gold span that each fits best.
-
-    spans (Spans): columns (seed,)
-    start, end (Tensor): the gold span. Shape: (seed,)
-    positive (Tensor): whether it fits well enough. Shape: (seed,)
-    weight (Tensor): see `soft_weights`. Shape: (seed,)
-    """
-
-    spans: Spans
-    start: Tensor
-    end: Tensor
-    positive: Tensor
-    weight: Tensor
-
-    def take(self, rows: Tensor) -> "Examples":
-        """RETURNS (Examples): the rows chosen by a mask."""
-        return Examples(self.spans.take(rows), *(column[rows] for column in self[1:]))
 
 
 @dataclass(frozen=True)
@@ -198,8 +169,8 @@ class LocateLabelCodec:
         RETURNS (Tensor): the weighted sum, a scalar.
         """
         reader: SpanReader = module(batch)
-        gold = GoldOnDevice(*_tensors(targets.grid, reader.lengths))
-        examples = self._examples(targets, gold)
+        gold = Gold(*to_device(targets.grid, reader.lengths))
+        examples = place_examples(targets, gold, self.soft_examples)
         loss = reader.vectors.new_zeros(())
         if self.use_filter:
             logits = reader.filter(examples.spans)
@@ -222,26 +193,10 @@ class LocateLabelCodec:
             spans = adjust(spans, offsets.detach(), reader.lengths)
         return loss + self.class_weight * self._class_loss(reader, spans, gold)
 
-    def _examples(self, targets: SeedTargets, gold: GoldOnDevice) -> Examples:
-        """Put the seeds of training beside the gold that they belong to."""
-        spans = Spans(*_tensors(targets.seeds, gold.start))
-        best, iou, positive = _tensors(targets[1:4], gold.start)
-        rows = spans.window, best
-        weight = soft_weights(iou, positive, self.soft_examples)
-        return Examples(spans, gold.start[rows], gold.end[rows], positive, weight)
-
-    def _class_loss(
-        self,
-        reader: SpanReader,
-        spans: Spans,
-        gold: GoldOnDevice,
-    ) -> Tensor:
-        """Pair adjusted spans with gold anew, and classify them."""
-        start, end, label = (column[spans.window] for column in gold)  # (span, gold)
-        fit = overlap(spans.start[:, None], spans.last[:, None] + 1, start, end)
-        iou, best = fit.masked_fill(label < 0, 0.0).clamp(min=0).max(dim=1)
+    def _class_loss(self, reader: SpanReader, spans: Spans, gold: Gold) -> Tensor:
+        """RETURNS (Tensor): loss of the classes of adjusted spans, a scalar."""
+        iou, label = gold.best_fit(spans)
         positive = (iou >= self.entity_iou) & (iou > 0)
-        label = label.gather(1, best[:, None])[:, 0]
         return focal_cross_entropy(
             reader.classify(spans),
             (label + 1).where(positive, 0),
@@ -259,7 +214,7 @@ class LocateLabelCodec:
         """
         reader: SpanReader = module(batch)
         cells = enumerate_spans(batch.lengths, self.largest_seed)
-        seeds = Spans(*_tensors(cells, reader.lengths))
+        seeds = Spans(*to_device(cells, reader.lengths))
         located = self.locate(reader, seeds)
         # What is adjusted to the same span has the same scores: classified once.
         spans = distinct(located.adjusted, batch.vectors.shape[1])
@@ -287,8 +242,3 @@ class LocateLabelCodec:
         if not self.soft_nms:
             return spans.score
         return soft_nms(spans, window, threshold=self.nms_iou, decay=self.nms_decay)
-
-
-def _tensors(columns: Sequence[NDArray], like: Tensor) -> List[Tensor]:
-    """RETURNS (List[Tensor]): the columns on the device of another tensor."""
-    return [torch.as_tensor(column, device=like.device) for column in columns]
