@@ -11,7 +11,8 @@ from ...types import Bools, Floats, Ints, SpanTable
 class GoldGrid(NamedTuple):
     """Gold spans by window, padded: (batch, gold), at least one column.
 
-    Where there is no gold, the label is -1.
+    Where there is no gold, the span is empty, so that none overlaps it, and the label
+    is -1.
     """
 
     start: Ints
@@ -78,9 +79,8 @@ def assign(seeds: SpanCells, grid: GoldGrid, threshold: float) -> SeedTargets:
     threshold (float): α1, the intersection over union from which a seed is positive.
     RETURNS (SeedTargets): all of the seeds.
     """
-    start, end, label = (column[seeds.window] for column in grid)  # (seed, gold)
+    start, end = (column[seeds.window] for column in grid[:2])  # (seed, gold)
     fit = iou(seeds.start[:, None], seeds.last[:, None] + 1, start, end)
-    fit = np.where(label >= 0, fit, 0.0)
     gold = fit.argmax(axis=1)
     best = np.take_along_axis(fit, gold[:, None], axis=1)[:, 0]
     positive = (best >= threshold) & (best > 0)

@@ -12,7 +12,7 @@ from .module import Spans
 
 
 class Gold(NamedTuple):
-    """Padded gold of a batch; label -1 where there is none. Columns: (batch, gold)"""
+    """Padded gold of a batch, see `GoldGrid`. Columns: (batch, gold)"""
 
     start: Tensor
     end: Tensor
@@ -26,7 +26,7 @@ class Gold(NamedTuple):
         """
         start, end, label = (column[spans.window] for column in self)  # (span, gold)
         fit = overlap(spans.start[:, None], spans.last[:, None] + 1, start, end)
-        iou, best = fit.masked_fill(label < 0, 0.0).clamp(min=0).max(dim=1)
+        iou, best = fit.clamp(min=0).max(dim=1)
         return iou, label.gather(1, best[:, None])[:, 0]
 
 
