@@ -34,6 +34,8 @@ HOMES: Dict[str, List[str]] = {
         "models/*/fusion.py",
         "models/*/convolution.py",
         "models/*/decoding.py",
+        "models/*/boundaries.py",
+        "models/*/examples.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }
