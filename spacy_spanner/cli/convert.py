@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 SOURCE = typer.Argument(..., help="File or folder to read")
 TARGET = typer.Argument(..., help="File or folder to write")
-FORMAT = typer.Option("", "--format", "-f", help="Of the source; if not told by content")
-TO = typer.Option("", help="spacy, jsonl, conll, brat; if not told by the target's name")
+FORMAT = typer.Option("", "--format", "-f", help="Of the source, if content is unclear")
+TO = typer.Option("", help="spacy, jsonl, conll, brat, if names are unclear")
 LANG = typer.Option("en", "--lang", "-l", help="Language, for its tokenizer")
 SPANS_KEY = typer.Option("ents", help="Group of doc.spans")
 ENCODING = typer.Option("utf-8", help="Encoding of the source")
@@ -115,7 +115,7 @@ def run(
     from ..corpus.lost import LostSpans
     from ..corpus.options import DocOptions, ReadOptions
 
-    choices["tag_columns"] = parse_numbers(choices["tag_columns"])
+    choices["tag_columns"] = parse_numbers(choices["tag_columns"], "tag-columns")
     choices["label_names"] = tuple(choices["label_names"].replace(",", " ").split())
     if choices["documents"] is not None:
         names = choices["documents"].read_text(encoding="utf8").split("\n")
@@ -139,7 +139,7 @@ def _for(options: Any, choices: Dict[str, Any]) -> Dict[str, Any]:
     return {name: value for name, value in choices.items() if name in names}
 
 
-def parse_numbers(text: str) -> Tuple[int, ...]:
+def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
     """RETURNS (Tuple[int, ...]): the whole numbers of a list with commas.
 
     RAISES (ValueError): SP062 where there is something else.
@@ -147,7 +147,7 @@ def parse_numbers(text: str) -> Tuple[int, ...]:
     parts = text.replace(",", " ").split()
     if not all(part.lstrip("-").isdecimal() for part in parts):
         message = Errors.SP062.format(
-            name="tag-columns", choices="whole numbers with commas", value=text
+            name=name, choices="whole numbers with commas", value=text
         )
         raise ValueError(message)
     return tuple(map(int, parts))

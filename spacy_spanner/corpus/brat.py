@@ -42,9 +42,12 @@ def find_texts(path: Path) -> List[Path]:
         found = {p.with_suffix(".txt") for p in path.rglob("*.ann")}
         texts = sorted(found | set(path.rglob("*.txt")))
     for text in texts:
-        for one, other in (text, text.with_suffix(".ann")), (
-            text.with_suffix(".ann"),
-            text,
+        for one, other in (
+            (text, text.with_suffix(".ann")),
+            (
+                text.with_suffix(".ann"),
+                text,
+            ),
         ):
             if not one.is_file():
                 raise ValueError(

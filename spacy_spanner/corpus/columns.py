@@ -122,7 +122,8 @@ def _in_words(layout: Layout) -> str:
     else:
         found = f"tags are in columns {', '.join(map(str, layout.tags))}"
     found += ", tokens end in segmentation digits" if layout.segmented else ""
-    return f"{found}, {'-DOCSTART- begins' if layout.documents else 'sentences are'} documents"
+    begin = f"{DOCSTART} begins" if layout.documents else "sentences are"
+    return f"{found}, {begin} documents"
 
 
 def split_columns(line: str) -> List[str]:
@@ -163,7 +164,7 @@ def read_sentences(
 
 
 class _SentenceParser:
-    """Turn lines into tokens and layers; tags that were seen once are not read again."""
+    """Turn lines into tokens and layers; a tag that is known is not read again."""
 
     def __init__(self, layout: Layout, source: str) -> None:
         self.layout = layout

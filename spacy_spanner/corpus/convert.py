@@ -5,6 +5,7 @@ from typing import Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from ..errors import Errors
 from .documents import to_docs
@@ -13,6 +14,7 @@ from .lost import LostSpans
 from .options import DocOptions, ReadOptions, check_choice
 from .records import Note, Record
 from .shards import SpacyWriter
+from .spacy_docs import load_docs
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 
 TARGETS = ("spacy", "brat", "jsonl", "conll")
@@ -113,6 +115,18 @@ def read_docs(
         yield from to_docs(record, nlp, doc_options or DocOptions(), account)
 
 
+def read_plain_docs(path: Path) -> Iterator[Doc]:
+    """Read `.spacy` files as they are.
+
+    path (Path): a file, or a folder of files.
+    YIELDS (Doc): documents.
+    RAISES (ValueError): SP056 for a file that spaCy has not written, SP061 for nothing.
+    """
+    vocab = Vocab()
+    for file in find_files(path, FORMATS["spacy"]):
+        yield from load_docs(file, vocab)
+
+
 def convert_corpus(
     source: Path,
     target: Path,
@@ -139,7 +153,10 @@ def convert_corpus(
     RETURNS (Summary): counts.
     RAISES (ValueError): a coded error, with file and line where it is about a file.
     """
-    read_options, doc_options = read_options or ReadOptions(), doc_options or DocOptions()
+    read_options, doc_options = (
+        read_options or ReadOptions(),
+        doc_options or DocOptions(),
+    )
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note)
     writer = make_writer(

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from itertools import accumulate
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, cast
 
 import numpy as np
 from spacy.language import Language
@@ -120,7 +120,8 @@ def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
     starts = sorted({0, *starts})
     flags = np.full(len(doc), -1, dtype=np.int64)
     flags[starts] = 1
-    doc.from_array(["SENT_START"], flags.astype(np.uint64))
+    # spaCy's hint wants a column for each attribute; one attribute has no columns.
+    doc.from_array(["SENT_START"], cast(Any, flags.astype(np.uint64)))
     return starts
 
 
@@ -151,7 +152,7 @@ def _split(doc: Doc, starts: List[int]) -> Iterator[Tuple[Doc, int]]:
         tokens = doc[start:end]
         words = [token.text for token in tokens]
         spaces = [bool(token.whitespace_) for token in tokens]
-        flags = [True] + [False] * (len(words) - 1)
+        flags: List[Union[bool, int, None]] = [True, *[False] * (len(words) - 1)]
         part = Doc(doc.vocab, words=words, spaces=spaces, sent_starts=flags)
         part.has_unknown_spaces = doc.has_unknown_spaces
         yield part, start

@@ -73,9 +73,7 @@ _FORMATS = [
         True,
         ("dataset_info.json",),
     ),
-    Format(
-        "spacy", spacy_docs.read, "documents of spaCy", patterns=("*.spacy",)
-    ),
+    Format("spacy", spacy_docs.read, "documents of spaCy", patterns=("*.spacy",)),
 ]
 FORMATS: Dict[str, Format] = {format.name: format for format in _FORMATS}
 
@@ -170,9 +168,7 @@ def find_files(path: Path, format: Format) -> List[Path]:
         return [path]
     found = _visible_files(path)
     if format.patterns:
-        found = [
-            file for file in found if any(file.match(p) for p in format.patterns)
-        ]
+        found = [file for file in found if any(file.match(p) for p in format.patterns)]
     if not found:
         wanted = f" in the format {format.name}"
         raise ValueError(Errors.SP061.format(source=path.name, wanted=wanted))

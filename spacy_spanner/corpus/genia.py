@@ -1,7 +1,7 @@
 """GENIA XML: articles of sentences, entities as nested `cons` elements.
 
-`sem="G#protein_molecule"` names the class; the usual task has five, to which the classes
-of the ontology belong by the beginning of their names. Coordinated entities
+`sem="G#protein_molecule"` names the class; the usual task has five, to which the
+classes of the ontology belong by the beginning of their names. Coordinated entities
 (`sem="(AND G#... G#...)"`) share words with each other and have no text of their own.
 """
 

@@ -31,14 +31,15 @@ class PlainText(NamedTuple):
         start, end (int): offsets as the annotation counts; `end` is exclusive.
         RETURNS (Optional[Tuple[int, int]]): None where they are not in the text.
         """
-        first, last = bisect_left(self.places, start), bisect_right(self.places, end - 1)
+        first, last = (
+            bisect_left(self.places, start),
+            bisect_right(self.places, end - 1),
+        )
         inside = first < len(self.places) and self.places[first] == start < end
         return (first, last) if inside and first < last else None
 
 
-def strip_markup(
-    raw: str, *, count_tags: bool, region: Tuple[int, int]
-) -> PlainText:
+def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> PlainText:
     """Take the text out of a region.
 
     raw (str): the file.

@@ -80,7 +80,8 @@ def parse_item(item: JsonItem, source: str) -> Item:
             fail(source, line, f"{word!r} is not a token", value)
     if not isinstance(raw, list):
         fail(source, line, f"no list under {' or '.join(ENTITY_KEYS)}", value)
-    starts, words = [], []
+    starts: List[int] = []
+    words: List[str] = []
     for sentence in sentences:
         if sentence:
             starts.append(len(words))
@@ -134,9 +135,7 @@ def _entity(raw: Any, source: str, line: int) -> Entity:
     return Entity(start, end, label)
 
 
-def _listed(
-    index: List[Any], label: Any, raw: Any, source: str, line: int
-) -> Entity:
+def _listed(index: List[Any], label: Any, raw: Any, source: str, line: int) -> Entity:
     if not index or not all(map(is_position, index)) or not is_label(label):
         fail(source, line, "an entity needs the list of its tokens and a type", raw)
     tokens = tuple(sorted(set(index)))

@@ -98,13 +98,11 @@ def _is_region(value: Any) -> bool:
     return isinstance(value, dict) and "start" in value
 
 
-def _to_record(
-    value: Dict[str, Any], line: int, added: int, source: str
-) -> Record:
+def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Record:
     text = value.get("text", value.get("data"))
     if not isinstance(text, str):
         fail(source, line, "no 'text'", value)
-    raw = next((value[key] for key in SPAN_KEYS if key in value), [])
+    raw: Any = next((value[key] for key in SPAN_KEYS if key in value), None)
     mentions: Optional[List[Mention]] = None
     if isinstance(raw, list):
         mentions = [
@@ -173,9 +171,9 @@ def _sentence_starts(raw: Any, source: str, line: int) -> Optional[List[int]]:
         return None
     if not isinstance(raw, list):
         fail(source, line, "'sentences' is not a list", raw)
-    starts = []
+    starts: List[int] = []
     for entry in raw:
-        start = entry.get("start") if isinstance(entry, dict) else entry
+        start: Any = entry.get("start") if isinstance(entry, dict) else entry
         if not is_position(start):
             fail(source, line, "a sentence needs a start", entry)
         starts.append(start)

@@ -88,7 +88,9 @@ def _read_rows(rows: List[List[str]], first: int, source: str) -> Sentence:
         cell, line = row[NAME], first + index
         parts = list(_BRACKETS.finditer(cell)) if cell != "-" else []
         if cell != "-" and "".join(part.group() for part in parts) != cell:
-            fail(source, line, f"{cell!r} is not a bracket such as (ORG*", " ".join(row))
+            fail(
+                source, line, f"{cell!r} is not a bracket such as (ORG*", " ".join(row)
+            )
         for part in parts:
             if part["open"]:
                 opened.append((index, part["open"]))

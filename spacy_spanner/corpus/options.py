@@ -1,4 +1,4 @@
-"""The choices that readers leave to the user; each is detected or asked, not guessed."""
+"""The choices that are left to the user; what is not given is detected or asked."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Optional, Tuple

@@ -1,4 +1,4 @@
-"""Put the mentions of a record on the tokens of a document; what has no place is lost."""
+"""Put the mentions of a record on tokens; what has no place is lost."""
 
 from bisect import bisect_right
 from typing import List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -68,7 +68,7 @@ def _problem(mention: Mention, record: Record, doc: Doc) -> str:
     size = len(doc) if record.unit != CHARACTERS else len(doc.text)
     if mention.start >= mention.end:
         return EMPTY
-    return "" if 0 <= mention.start and mention.end <= size else OUTSIDE
+    return "" if mention.start >= 0 and mention.end <= size else OUTSIDE
 
 
 def _align(mention: Mention, doc: Doc, align: str) -> Tuple[int, int]:

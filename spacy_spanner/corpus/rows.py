@@ -58,7 +58,9 @@ def read_rows(
         if not all(isinstance(word, str) and word for word in words or [""]):
             fail(source, line, f"no tokens under {' or '.join(TOKEN_KEYS)}", row)
         if tags is None or words is None or len(tags) != len(words):
-            fail(source, line, f"no tag for each token, in {' or '.join(TAG_KEYS)}", row)
+            fail(
+                source, line, f"no tag for each token, in {' or '.join(TAG_KEYS)}", row
+            )
         named = [_name(tag, names, source, line) for tag in tags]
         spans = [Mention(*span, line) for span in decode_tags(named)]
         yield Record(source, line, spans, words=words, sentence_starts=[0])

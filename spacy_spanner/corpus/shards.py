@@ -49,7 +49,7 @@ class LeanDocBin(DocBin):
 
     def add(self, doc: Doc) -> None:
         """Add a document."""
-        tokens = doc.to_array(self.attrs)
+        tokens = doc.to_array(list(self.attrs))
         self.tokens.append(tokens)
         self.spaces.append(doc.to_array(SPACY).astype(bool).reshape(-1, 1))
         self.flags.append({"has_unknown_spaces": doc.has_unknown_spaces})

@@ -176,9 +176,10 @@ class ColumnsWriter:
     def close(self) -> None:
         """Give all lines the same number of columns."""
         self._file.close()
-        with self._draft.open(encoding="utf8") as lines, self._path.open(
-            "w", encoding="utf8"
-        ) as target:
+        with (
+            self._draft.open(encoding="utf8") as lines,
+            self._path.open("w", encoding="utf8") as target,
+        ):
             for line in lines:
                 missing = self._n_layers - line.count("\t")
                 if line.strip():

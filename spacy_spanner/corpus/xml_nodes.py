@@ -27,7 +27,7 @@ class Node:
         self.tag = tag
         self.attrs = attrs
         self.line = line
-        self.children: List[Union[str, "Node"]] = []
+        self.children: List[Union[str, Node]] = []
 
     def elements(self, *tags: str) -> Iterator["Node"]:
         """YIELDS (Node): elements of these names below, outermost first."""
