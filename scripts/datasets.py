@@ -1,7 +1,8 @@
 """The datasets of the workflow: where they lie, their language and their format."""
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from types import MappingProxyType
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -16,6 +17,7 @@ SPANS_KEY = "ents"
 SPLITS = ("train", "dev", "test")
 # Where a corpus has no dev part, each tenth document of the train part is taken.
 HELD_OUT = 10
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Dataset(NamedTuple):
@@ -40,13 +42,23 @@ class Dataset(NamedTuple):
     test: str
     lists: str = ""
     sentences: bool = True
-    read_options: Dict[str, Any] = {}
-    doc_options: Dict[str, Any] = {}
+    read_options: Mapping[str, Any] = NO_OPTIONS
+    doc_options: Mapping[str, Any] = NO_OPTIONS
 
     def files(self, split: str) -> List[Path]:
         """RETURNS (List[Path]): files or folders of a split, in a fixed order."""
         pattern = getattr(self, split)
         return sorted(self.folder.glob(pattern)) if pattern else []
+
+    def require(self, split: str) -> List[Path]:
+        """RETURNS (List[Path]): files or folders of a split.
+
+        RAISES (SystemExit): where there are none.
+        """
+        found = self.files(split)
+        if not found:
+            raise SystemExit(f"There is no {getattr(self, split)} in {self.folder}")
+        return found
 
     def missing(self) -> List[str]:
         """RETURNS (List[str]): what is not there, relative to the folder."""
@@ -78,7 +90,7 @@ class Dataset(NamedTuple):
         if self.lists:
             names = (self.folder / self.lists.format(split=split)).read_text("utf8")
             options["documents"] = tuple(filter(str.strip, names.split("\n")))
-        for path in self.files(split):
+        for path in self.require(split):
             yield from read_docs(
                 path,
                 nlp,

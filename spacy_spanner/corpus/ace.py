@@ -35,11 +35,19 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
     path (Path): the folder or file.
     options (ReadOptions): `documents`, `mention` and `encoding` matter.
+    note (Note): is told of documents in several versions.
     YIELDS (Record): documents, entities by characters; paragraphs count as sentences.
     RAISES (ValueError): SP001 where a file is broken, SP055 where a document of the
         list is missing, SP057 where an annotation has no text.
     """
-    found = {p.name[: -len(APF)]: p for p in _apf_files(path)}
+    paths = _apf_files(path)
+    found = {p.name[: -len(APF)]: p for p in paths}
+    if len(found) < len(paths):
+        n_several = len(paths) - len(found)
+        note(
+            f"{path.name}: {n_several} documents exist in several versions; the last by "
+            "name of the folder counts (timex2norm of ACE 2005)"
+        )
     for name in choose_documents(list(found), options, path.name):
         apf_path = found[name]
         sgm_path = apf_path.with_name(name + SGM)

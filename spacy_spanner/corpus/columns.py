@@ -12,7 +12,7 @@ from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set
 from .files import fail, read_lines
 from .options import ReadOptions
 from .records import Mention, Note, Record
-from .tags import TAG, decode_tags
+from .tags import OPENING, TAG, decode_tags
 
 DOCSTART = "-DOCSTART-"
 # Lines from which the layout of a file is found out.
@@ -57,8 +57,17 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     layout = detect_layout(head, options.tag_columns)
     note(f"{path.name}: {_in_words(layout)}")
     sentences = read_sentences(chain(head, lines), layout, source=path.name)
+    n_mentions = n_irregular = 0
     for group in _documents(sentences, layout.documents):
-        yield _to_record(group, path.name)
+        record, irregular = _to_record(group, path.name)
+        n_mentions += len(record.mentions or ())
+        n_irregular += irregular
+        yield record
+    if n_irregular:
+        note(
+            f"{path.name}: {n_irregular} of {n_mentions} entities begin with a tag that "
+            "continues one, as in IOB1; where the file is not IOB1 these are slips"
+        )
 
 
 def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Layout:
@@ -247,19 +256,23 @@ def _documents(
         yield group
 
 
-def _to_record(sentences: List[TaggedSentence], source: str) -> Record:
+def _to_record(sentences: List[TaggedSentence], source: str) -> Tuple[Record, int]:
+    """RETURNS (Tuple[Record, int]): the document, and how many of its entities have a
+    first tag that does not begin an entity.
+    """
     words: List[str] = []
     starts: List[int] = []
     mentions: List[Mention] = []
+    n_irregular = 0
     for sentence in sentences:
         offset = len(words)
         starts.append(offset)
         words.extend(sentence.words)
-        mentions += [
-            Mention(start + offset, end + offset, label, sentence.line + start)
-            for tags in sentence.layers
-            for start, end, label in decode_tags(tags)
-        ]
-    return Record(
-        source, sentences[0].line, mentions, words=words, sentence_starts=starts
-    )
+        for tags in sentence.layers:
+            for start, end, label in decode_tags(tags):
+                n_irregular += tags[start][0] not in OPENING
+                line = sentence.line + start
+                mentions.append(Mention(start + offset, end + offset, label, line))
+    line = sentences[0].line
+    record = Record(source, line, mentions, words=words, sentence_starts=starts)
+    return record, n_irregular
