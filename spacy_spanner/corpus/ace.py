@@ -45,8 +45,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     if len(found) < len(paths):
         n_several = len(paths) - len(found)
         note(
-            f"{path.name}: {n_several} documents exist in several versions; the last by "
-            "name of the folder counts (timex2norm of ACE 2005)"
+            f"{path.name}: {n_several} documents exist in several versions; the last "
+            "by name of the folder counts (timex2norm of ACE 2005)"
         )
     for name in choose_documents(list(found), options, path.name):
         apf_path = found[name]

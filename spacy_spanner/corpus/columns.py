@@ -65,8 +65,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         yield record
     if n_irregular:
         note(
-            f"{path.name}: {n_irregular} of {n_mentions} entities begin with a tag that "
-            "continues one, as in IOB1; where the file is not IOB1 these are slips"
+            f"{path.name}: {n_irregular} of {n_mentions} entities begin with a tag "
+            "that continues one, as in IOB1; where the file is not IOB1 these are slips"
         )
 
 

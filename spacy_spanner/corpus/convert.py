@@ -1,7 +1,7 @@
 """From any format to any other, with an account of what is lost."""
 
 from pathlib import Path
-from typing import Callable, Dict, Iterator, NamedTuple, Optional, Tuple
+from typing import Iterator, NamedTuple, Optional, Tuple
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -165,6 +165,7 @@ def convert_corpus(
         doc_options,
         shard_tokens=shard_tokens,
         lean=name != "spacy",
+        lost=account,
     )
     docs = read_docs(
         source,
@@ -176,14 +177,14 @@ def convert_corpus(
         note=note,
     )
     try:
-        counts = _write_all(docs, writer, doc_options.spans_key)
+        counts = _write_all(docs, writer, doc_options.spans_key, account)
     finally:
         account.close()
     return Summary(*counts, account)
 
 
 def _write_all(
-    docs: Iterator[Doc], writer: Writer, key: str
+    docs: Iterator[Doc], writer: Writer, key: str, lost: LostSpans
 ) -> Tuple[int, int, int, int]:
     """RETURNS: documents, tokens and entities that were written; empty documents."""
     n_docs = n_tokens = n_spans = n_empty = 0
@@ -191,16 +192,24 @@ def _write_all(
         if not len(doc):
             n_empty += 1
             continue
+        before = lost.n_listed
         writer.add(doc)
         n_docs += 1
         n_tokens += len(doc)
         n_spans += len(doc.spans[key]) if key in doc.spans else 0
+        n_spans -= lost.n_listed - before
     writer.close()
     return n_docs, n_tokens, n_spans, n_empty
 
 
 def make_writer(
-    target: Path, to: str, options: DocOptions, *, shard_tokens: int, lean: bool
+    target: Path,
+    to: str,
+    options: DocOptions,
+    *,
+    shard_tokens: int,
+    lean: bool,
+    lost: LostSpans,
 ) -> Writer:
     """Make the writer of a format.
 
@@ -208,6 +217,7 @@ def make_writer(
     to (str): one of `TARGETS`.
     options (DocOptions): says what documents hold.
     lean (bool): documents hold nothing but words, sentences and entities.
+    lost (LostSpans): is told of entities that the format cannot hold.
     RETURNS (Writer): the writer.
     """
     if to == "spacy":
@@ -215,12 +225,9 @@ def make_writer(
         return SpacyWriter(
             target, shard_tokens=shard_tokens, lean=lean, with_ents=with_ents
         )
-    makers: Dict[str, Callable[[Path, str], Writer]] = {
-        "brat": BratWriter,
-        "jsonl": JsonlWriter,
-        "conll": ColumnsWriter,
-    }
-    return makers[to](target, options.spans_key)
+    if to == "conll":
+        return ColumnsWriter(target, options.spans_key, lost)
+    return (BratWriter if to == "brat" else JsonlWriter)(target, options.spans_key)
 
 
 def target_format(target: Path) -> str:

@@ -126,17 +126,19 @@ def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
 
 
 def _sentence_starts(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
-    if choice == "rules":
-        (flags,) = Sentencizer().predict([doc])
-        return [index for index, flag in enumerate(flags) if flag]
+    if choice == "none":
+        return None
     if choice == "lines":
         return _tokens_at(doc, [match.start() for match in _LINE.finditer(doc.text)])
     starts = record.sentence_starts
-    if choice == "none" or starts is None:
-        return None
-    if record.unit == CHARACTERS:
-        return _tokens_at(doc, starts)
-    return [start for start in starts if 0 <= start < len(doc)]
+    if starts is not None and record.unit == CHARACTERS:
+        starts = _tokens_at(doc, starts)
+    given = None if starts is None else [s for s in starts if 0 <= s < len(doc)]
+    if choice == "given":
+        return given
+    # By punctuation, and where the file has boundaries (those of paragraphs, say).
+    (flags,) = Sentencizer().predict([doc])
+    return [*(given or ()), *(index for index, flag in enumerate(flags) if flag)]
 
 
 def _tokens_at(doc: Doc, characters: Sequence[int]) -> List[int]:

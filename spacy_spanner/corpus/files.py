@@ -47,11 +47,10 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     YIELDS (str): lines with their ends, which are all "\\n".
     RAISES (ValueError): SP050 where bytes are not of the encoding.
     """
-    encoding = _with_mark(encoding, path)
     try:
-        with path.open(encoding=encoding) as lines:
+        with path.open(encoding=_with_mark(encoding)) as lines:
             yield from lines
-    except UnicodeError as error:
+    except (UnicodeError, LookupError) as error:
         raise ValueError(_describe(path, encoding, error)) from None
 
 
@@ -63,35 +62,26 @@ def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> 
     RETURNS (str): the text.
     RAISES (ValueError): SP050 where bytes are not of the encoding.
     """
-    encoding = _with_mark(encoding, path)
     try:
-        with path.open(encoding=encoding, newline=None if newlines else "") as file:
+        newline = None if newlines else ""
+        with path.open(encoding=_with_mark(encoding), newline=newline) as file:
             return file.read()
-    except UnicodeError as error:
+    except (UnicodeError, LookupError) as error:
         raise ValueError(_describe(path, encoding, error)) from None
 
 
-def _with_mark(encoding: str, path: Path) -> str:
+def _with_mark(encoding: str) -> str:
     """RETURNS (str): the encoding; the one of UTF-8 skips a byte order mark."""
-    try:
-        b"".decode(encoding)
-    except LookupError:
-        raise ValueError(
-            Errors.SP050.format(
-                source=path.name, line=1, encoding=encoding, problem="no such encoding"
-            )
-        ) from None
     return "utf-8-sig" if encoding.lower().replace("_", "-") == "utf-8" else encoding
 
 
-def _describe(path: Path, encoding: str, error: UnicodeError) -> str:
+def _describe(path: Path, encoding: str, error: Exception) -> str:
     """Find the line: the decoder works on blocks and does not know it."""
     line = 1
-    with path.open(encoding=encoding, errors="replace") as lines:
-        for number, text in enumerate(lines, start=1):
-            if "\ufffd" in text:
-                line = number
-                break
+    if isinstance(error, UnicodeError):
+        with path.open(encoding=encoding, errors="replace") as lines:
+            marked = (n for n, text in enumerate(lines, start=1) if "\ufffd" in text)
+            line = next(marked, 1)
     problem = getattr(error, "reason", str(error))
     return Errors.SP050.format(
         source=path.name, line=line, encoding=encoding, problem=problem
@@ -152,10 +142,11 @@ def parse_json(text: str, source: str, line: int) -> Any:
 
     RAISES (ValueError): SP001 with the line, where it is not JSON.
     """
+    text = text.rstrip()
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        fail(source, line + error.lineno - 1, error.msg, text.strip(), error.colno)
+        fail(source, line + error.lineno - 1, error.msg, text, error.colno)
     except (ValueError, RecursionError) as error:  # huge numbers, deep nesting
         fail(source, line, str(error) or "nested too deeply", text.strip())
     _check_surrogates(text, source, line, value)

@@ -123,7 +123,7 @@ def _detect_text(head: str) -> Optional[str]:
         if kind:
             return kind
     lines = [line for line in head.split("\n")[:200] if line.strip()]
-    if re.search(r"\]\([^)\s]+\)", head):
+    if re.search(r"\]\([^)\n]+\)", head):
         return "brackets"
     tagged = sum(_ends_in_tag(line) for line in lines)
     return "conll" if lines and tagged >= 0.9 * len(lines) else None

@@ -46,6 +46,11 @@ class LostSpans:
         return csv.writer(self._file)
 
     @property
+    def n_listed(self) -> int:
+        """Rows of the table."""
+        return sum(self.reasons.values())
+
+    @property
     def n_lost(self) -> int:
         """Entities that are missing in the output; repeated ones are not."""
         return sum(n for reason, n in self.reasons.items() if reason != DUPLICATE)

@@ -19,11 +19,13 @@ class PlainText(NamedTuple):
     text (str): one space for all white space and all markup; escapes are resolved.
     places (List[int]): offset of each character, as the annotation counts.
     breaks (List[int]): characters in front of which a tag or a blank line stands.
+    stop (int): the offset behind the last character.
     """
 
     text: str
     places: List[int]
     breaks: List[int]
+    stop: int
 
     def find(self, start: int, end: int) -> Optional[Tuple[int, int]]:
         """Find the characters of an annotation.
@@ -35,7 +37,7 @@ class PlainText(NamedTuple):
             bisect_left(self.places, start),
             bisect_right(self.places, end - 1),
         )
-        inside = first < len(self.places) and self.places[first] == start < end
+        inside = start in self.places[first : first + 1] and start < end <= self.stop
         return (first, last) if inside and first < last else None
 
 
@@ -52,7 +54,7 @@ def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> Plai
     places: List[int] = []
     breaks: List[int] = []
     tags = 0  # characters of tags so far that are not counted
-    pending, broken = False, True
+    pending, broken, stop = False, True, 0
     for piece in _PIECE.finditer(raw):
         start, end = piece.span()
         place = start - tags
@@ -71,12 +73,13 @@ def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> Plai
             if broken:
                 breaks.append(len(places))
             pending = broken = False
+            stop = end - tags
             shown = unescape(piece.group())
             text.append(shown)
             # An escape is one character at the place where it begins.
             step = 0 if piece["escape"] else 1
             places += [place + step * index for index in range(len(shown))]
-    return PlainText("".join(text), places, breaks)
+    return PlainText("".join(text), places, breaks, stop)
 
 
 def find_region(raw: str, *tags: str) -> Tuple[int, int]:

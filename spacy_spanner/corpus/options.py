@@ -86,8 +86,8 @@ class DocOptions:
     spans_key (str): the group that gets the entities.
     align (str): boundaries inside tokens: lost ("strict"), or moved to the tokens
         inside ("contract") or around ("expand").
-    sentences (str): sentence boundaries as the file has them ("given"), at line breaks
-        ("lines"), by punctuation ("rules"), or "none".
+    sentences (str): sentence boundaries as the file has them ("given"), those and by
+        punctuation ("rules"), at line breaks ("lines"), or "none".
     window (str): "sentence" loses entities that cross a sentence boundary, which a
         component with this window can neither learn nor predict; "doc" keeps them.
     characters (bool): every character becomes a token.

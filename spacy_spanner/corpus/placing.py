@@ -52,7 +52,7 @@ def place_mentions(
             start, end = _align(mention, doc, align)
             reason = MISALIGNED if start == end else ""
         place = Place(start, end, mention.label, mention.id if with_id else "")
-        if not reason and sentences and _crosses(start, end, sentences):
+        if not reason and sentences and crosses(start, end, sentences):
             reason = CROSSING
         if not reason and place in found:
             reason = DUPLICATE
@@ -77,7 +77,8 @@ def _align(mention: Mention, doc: Doc, align: str) -> Tuple[int, int]:
     return (span.start, span.end) if span is not None else (0, 0)
 
 
-def _crosses(start: int, end: int, sentences: Sequence[int]) -> bool:
+def crosses(start: int, end: int, sentences: Sequence[int]) -> bool:
+    """RETURNS (bool): whether a span leaves its sentence, given all first tokens."""
     return bisect_right(sentences, start) != bisect_right(sentences, end - 1)
 
 

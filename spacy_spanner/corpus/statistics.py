@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from ..annotations import annotated_spans
 from ..scorers import nested_spans
-from ..settings import at_least, one_of, probability, require
+from ..settings import Rule, at_least, one_of, probability, require
 from ..types import SpanTable
 from ..windows import WINDOW_MODES, plan_windows, spans_in_windows
 from .tags import TokenSpan
@@ -35,7 +35,8 @@ class Reach:
 
     def __post_init__(self) -> None:
         require(at_least(1), max_width=self.max_width, max_window=self.max_window)
-        require(at_least(0), stride=self.stride)
+        below = Rule("below max_window", lambda value: 0 <= value < self.max_window)
+        require(below, stride=self.stride)
         require(one_of(WINDOW_MODES), window=self.window)
         require(probability, min_iou=self.min_iou)
         for size in self.seeds:
@@ -127,7 +128,7 @@ def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
 
 
 def sentence_starts(doc: Doc) -> List[int]:
-    """RETURNS (List[int]): first tokens; without boundaries a document is a sentence."""
+    """RETURNS (List[int]): first tokens; without boundaries, that of the document."""
     if len(doc) and doc.has_annotation("SENT_START"):
         return [sent.start for sent in doc.sents]
     return [0] if len(doc) else []

@@ -10,7 +10,10 @@ from spacy.tokens import Doc, Span
 from ..errors import Errors
 from .columns import DOCSTART
 from .documents import FLAGGED
-from .tags import encode_layers
+from .lost import DUPLICATE, LostSpans
+from .placing import CROSSING, EMPTY, crosses
+from .records import Lost
+from .tags import TokenSpan, encode_layers
 
 
 class Writer(Protocol):
@@ -136,42 +139,60 @@ def _lines_of(span: Span) -> List[Tuple[int, int]]:
 class ColumnsWriter:
     """Tokens and as many layers of IOB2 tags as the file needs, apart by tabs.
 
-    Tokens of white space have no place in columns and are left out.
+    Tokens of white space have no place in columns and are left out; no entity leaves
+    its sentence.
 
     path (Path): the file.
     spans_key (str): the group to write.
+    lost (LostSpans): is told of entities that columns cannot hold.
     """
 
-    def __init__(self, path: Path, spans_key: str) -> None:
+    def __init__(self, path: Path, spans_key: str, lost: LostSpans) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._draft = path.with_name(path.name + ".draft")
         self._file = self._draft.open("w", encoding="utf8")
         self._key = spans_key
+        self._lost = lost
         self._n_layers = 1
+        self._n_docs = 0
 
     def add(self, doc: Doc) -> None:
         """Write a document behind a `-DOCSTART-` line."""
+        self._n_docs += 1
         kept = [token.i for token in doc if token.text.strip()]
-        rows = {
-            (
-                bisect_left(kept, span.start),
-                bisect_left(kept, span.end),
-                _check_label(span, "columns"),
-            )
-            for span in doc.spans.get(self._key) or ()
-        }
-        layers = encode_layers(len(kept), [row for row in rows if row[0] < row[1]])
-        self._n_layers = max(self._n_layers, len(layers))
         starts = {0}
         if doc.has_annotation("SENT_START"):
             starts |= {bisect_left(kept, sent.start) for sent in doc.sents}
+        layers = encode_layers(len(kept), self._entities(doc, kept, sorted(starts)))
+        self._n_layers = max(self._n_layers, len(layers))
         self._file.write(f"{DOCSTART}\tO\n")
         for index, token in enumerate(kept):
             word = " ".join(doc[token].text.split())
             line = "\t".join([word, *(tags[index] for tags in layers)])
             self._file.write(f"\n{line}\n" if index in starts else f"{line}\n")
         self._file.write("\n")
+
+    def _entities(
+        self, doc: Doc, kept: List[int], starts: List[int]
+    ) -> List[TokenSpan]:
+        """RETURNS (List[TokenSpan]): entities on the tokens that are kept."""
+        found: List[TokenSpan] = []
+        for span in doc.spans.get(self._key) or ():
+            start, end = bisect_left(kept, span.start), bisect_left(kept, span.end)
+            row = start, end, _check_label(span, "columns")
+            reason = EMPTY if start == end else ""
+            if not reason and crosses(start, end, starts):
+                reason = CROSSING
+            if row in found:
+                reason = DUPLICATE
+            if reason:
+                text = " ".join(span.text.split())
+                place = self._path.name, self._n_docs
+                self._lost.add([Lost(*place, text, span.label_, reason)])
+            else:
+                found.append(row)
+        return found
 
     def close(self) -> None:
         """Give all lines the same number of columns."""

@@ -41,7 +41,8 @@ def apf(*entities: str) -> str:
     return f"{head}<source_file><document>\n{inside}</document></source_file>\n"
 
 
-PER = f'<entity TYPE="PER">\n{mention("The head of" + chr(10) + "AT&amp;T", "head")}{mention("He", "He")}</entity>\n'
+WHO = mention("The head of\nAT&amp;T", "head") + mention("He", "He")
+PER = f'<entity TYPE="PER">\n{WHO}</entity>\n'
 ORG = f'<entity TYPE="ORG">\n{mention("AT&amp;T", "AT&amp;T")}</entity>\n'
 
 

@@ -16,12 +16,13 @@ from spacy_spanner.corpus.records import CHARACTERS, Lost, Mention, Record
 
 from .util import spans_of
 
+NLP = spacy.blank("en")
 WORDS = ["The", "US", "won", ".", "It", "slept", "."]
 
 
 @pytest.fixture(scope="module")
 def blank() -> Language:
-    return spacy.blank("en")
+    return NLP
 
 
 def tokens(*mentions: Tuple[int, int, str], **fields: Any) -> Record:
@@ -156,7 +157,7 @@ def test_chinese_tokens_have_no_spaces() -> None:
         ("given", None, None),
         ("given", [1], [(0, 1), (1, 6)]),
         ("none", [0, 8], None),
-        ("rules", [0, 6], [(0, 3), (3, 6)]),
+        ("rules", [0, 6], [(0, 2), (2, 3), (3, 6)]),
         ("rules", None, [(0, 3), (3, 6)]),
         ("lines", None, [(0, 6)]),
     ],
@@ -247,7 +248,7 @@ def test_every_entity_is_written_or_listed(
     mentions: List[Tuple[int, int, str]], starts: set, window: str, split: bool
 ) -> None:
     record = tokens(*mentions, sentence_starts=sorted(starts))
-    docs, lost = build(record, spacy.blank("en"), window=window, split_sentences=split)
+    docs, lost = build(record, NLP, window=window, split_sentences=split)
     written = sum(len(doc.spans["ents"]) for doc in docs)
     assert written + sum(lost.reasons.values()) == len(mentions)
     assert sum(map(len, docs)) == len(WORDS)

@@ -40,7 +40,7 @@ def test_bytes_that_are_no_text_are_found(tmp_path: Path, read) -> None:  # type
 
 def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:
     path = write_file(tmp_path, "a.txt", "a")
-    with pytest.raises(ValueError, match=r"SP050.*line 1.*no such encoding"):
+    with pytest.raises(ValueError, match=r"SP050.*line 1.*unknown encoding"):
         list(read_lines(path, "utf-9"))
 
 

@@ -75,9 +75,9 @@ def test_an_empty_folder_and_a_missing_file_are_told(tmp_path: Path) -> None:
         detect_format(tmp_path)
     with pytest.raises(ValueError, match="SP061"):
         resolve_format(tmp_path / "no", None, print)
-    with pytest.raises(ValueError, match="SP061.*format ontonotes"):
+    with pytest.raises(ValueError, match=r"SP061.*format ontonotes"):
         find_files(tmp_path, FORMATS["ontonotes"])
-    with pytest.raises(ValueError, match="SP062.*--format must be one of conll"):
+    with pytest.raises(ValueError, match=r"SP062.*--format must be one of conll"):
         resolve_format(tmp_path, "xyz", print)
 
 

@@ -17,8 +17,8 @@ sem="G#protein_molecule">IL-2</cons> gene</cons> of <cons sem="G#other_name">us<
 <sentence>Both <cons sem="(AND G#protein_molecule G#protein_molecule)"><cons>p50</cons>
 and <cons>p65</cons> units</cons> in <cons sem="G#cell_type">T cells</cons>.</sentence>
 </abstract></article>
-<article><abstract><sentence>&lt; <cons sem="G#RNA_family">mRNA</cons></sentence></abstract>
-</article>
+<article><abstract><sentence>&lt; <cons sem="G#RNA_family">mRNA</cons></sentence>
+</abstract></article>
 </set>
 """
 

@@ -66,7 +66,7 @@ def test_mentions_of_documents_that_are_not_there_are_lost(folder: Path) -> None
 def test_a_folder_without_sources_or_tables_is_told(folder: Path, names: list) -> None:
     for path in folder.rglob("*.tab" if names == ["gold.tab"] else "*.xml"):
         path.unlink()
-    with pytest.raises(ValueError, match="SP061.*kbp"):
+    with pytest.raises(ValueError, match=r"SP061.*kbp"):
         read_all("kbp", folder)
 
 

@@ -8,7 +8,7 @@ from spacy_spanner.corpus.markup import find_region, same_text, strip_markup
 
 
 def whole(raw: str, *, count_tags: bool) -> tuple:
-    return tuple(strip_markup(raw, count_tags=count_tags, region=(0, len(raw))))
+    return strip_markup(raw, count_tags=count_tags, region=(0, len(raw)))[:3]
 
 
 def test_strip_markup_counting_tags() -> None:
@@ -37,13 +37,13 @@ def test_strip_markup_leaves_what_is_no_tag() -> None:
 def test_find_gives_characters_of_the_text() -> None:
     raw = "<P>AT&amp;T  Inc</P>"
     plain = strip_markup(raw, count_tags=True, region=(0, len(raw)))
-    place = plain.find(3, 10)
+    place = plain.find(3, 11)
     assert place and plain.text[slice(*place)] == "AT&T"
-    place = plain.find(3, 15)
+    place = plain.find(3, 16)
     assert place and plain.text[slice(*place)] == "AT&T Inc"
 
 
-@pytest.mark.parametrize("start, end", [(0, 2), (10, 12), (15, 99), (40, 41), (5, 5)])
+@pytest.mark.parametrize("start, end", [(0, 2), (11, 13), (15, 99), (40, 41), (5, 5)])
 def test_find_of_what_is_not_in_the_text_is_none(start: int, end: int) -> None:
     raw = "<P>AT&amp;T  Inc</P>"
     plain = strip_markup(raw, count_tags=True, region=(0, len(raw)))
