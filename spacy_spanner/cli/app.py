@@ -1,4 +1,4 @@
-"""The group of commands `python -m spacy spanner`, as spaCy's own command line mounts it.
+"""The group of commands `python -m spacy spanner`, mounted by spaCy's command line.
 
 A command is a thin shell in a file of its own: it reads arguments, calls functions that
 return data, and prints. What is slow to import, torch above all, is imported inside the
