@@ -85,6 +85,27 @@ class Errors(metaclass=_CodedMessages):
         "The encoder {name!r} cannot be loaded: {problem} Give the name of a packaged "
         "model (minilm), a folder with a Hugging Face model, or a name on the hub."
     )
+    SP070 = (
+        "{path} exists and is not empty. Choose another output, delete it, or let it "
+        "be replaced with --force."
+    )
+    SP071 = (
+        "Cannot tell which spans to look at: the pipeline has {pipeline}, and its "
+        "components write these groups: {keys}. Name one with --spans-key."
+    )
+    SP072 = (
+        "{path} {problem}. Give a .spacy file or a folder with such files, as "
+        "'spacy convert', 'spanner convert' or DocBin.to_disk write them."
+    )
+    SP073 = (
+        "{path} has no gold to compare with: none of its documents has the group "
+        "doc.spans['{key}'] or entities in doc.ents. Groups that exist: {existing}. "
+        "Name the right one with --spans-key."
+    )
+    SP074 = (
+        "Figures are drawn with matplotlib, which is not installed. Install it with: "
+        "pip install spacy-spanner[{extra}]"
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
