@@ -90,9 +90,15 @@ def intervals(
     if len(readings) < 2:
         return None
     matrix = count_matrix(readings, group, names)
-    scores = prf_of(resample(matrix, np.random.default_rng(seed), n_samples))
+    sums = resample(matrix, np.random.default_rng(seed), n_samples)
+    scores = prf_of(sums)  # (sample, group, score)
+    # A sample without any span of a group has no score.
+    scored = sums[..., 1] + sums[..., 3] > 0  # (sample, group)
     return {
-        name: {letter: _interval(scores[:, row, column]) for column, letter in _PRF}
+        name: {
+            letter: _interval(scores[scored[:, row], row, column])
+            for column, letter in _PRF
+        }
         for row, name in enumerate(names)
     }
 
@@ -101,6 +107,8 @@ _PRF = list(enumerate("prf"))
 
 
 def _interval(values: Doubles) -> Interval:
+    if not len(values):
+        return Interval(0.0, 0.0)
     tail = (1 - CONFIDENCE) / 2
     return Interval(*np.quantile(values, [tail, 1 - tail]).tolist())
 

@@ -13,7 +13,7 @@ from ..scorers import read_example, score_spans
 from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
 from .confusion import boundary_errors, label_confusion, offset_table
 from .counts import by_type, count_groups
-from .errors import find_errors
+from .error_list import find_errors
 from .matching import count_kinds, match_reading
 from .partial import partial_scores
 from .predicting import (
@@ -46,7 +46,7 @@ class Evaluation(NamedTuple):
     unfiltered (Optional[List[Reading]]): the same, predicted with a low threshold; None
         where the spans have no scores, or their component no threshold.
     metrics (Dict[str, Any]): everything computed from these, as plain data.
-    errors (List[Dict[str, Any]]): see `errors.find_errors`.
+    errors (List[Dict[str, Any]]): see `error_list.find_errors`.
     """
 
     name: str
