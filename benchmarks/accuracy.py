@@ -20,6 +20,7 @@ from common import (
     in_fresh_process,
     peak_memory_mb,
     read_corpus,
+    read_settings,
     start_training,
     to_examples,
     train_epoch,
@@ -42,13 +43,15 @@ def measure(
     batch_size: int,
     seed: int,
     decay: bool,
+    settings: Dict[str, Any],
 ) -> Dict[str, Any]:
     """Train one system on the training part, and score it once on the test part.
 
+    settings (Dict[str, Any]): of the component, where they differ from its defaults.
     RETURNS (Dict[str, Any]): the row of the table. The last epoch counts; nothing is
         chosen on the test part.
     """
-    nlp = build_pipeline(system, encoder)
+    nlp = build_pipeline(system, encoder, settings)
     corpus = read_corpus(dataset, folder, nlp)
     examples = to_examples(corpus.train)
     optimizer = start_training(nlp, examples, seed)
@@ -105,6 +108,9 @@ def main(
     batch_size: int = typer.Option(8),
     seeds: str = typer.Option("0", help="Numbers with commas"),
     decay: bool = typer.Option(True, help="Let learning rates fall to 0"),
+    settings: List[str] = typer.Option(
+        [], "--set", help="Setting of the components, such as boundary_smoothing=0"
+    ),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
     """Train and test every model with every seed, each in a process of its own."""
@@ -113,7 +119,7 @@ def main(
         for model in models.split(","):
             options = {"dataset": dataset, "folder": data, "encoder": encoder}
             budget = {"epochs": epochs, "batch_size": batch_size, "seed": seed}
-            budget["decay"] = decay
+            budget.update(decay=decay, settings=read_settings(settings))
             results.append(in_fresh_process(measure, model, **options, **budget))
             print(" ".join(to_row(results[-1])), flush=True)
     print(table([to_row(r) for r in results], header=HEADER, divider=True))

@@ -7,7 +7,7 @@ import random
 import resource
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 import spacy
 import torch
@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed, minibatch
-from thinc.api import Optimizer, warmup_linear
+from thinc.api import Config, Optimizer, warmup_linear
 
 from spacy_spanner.corpus.columns import read_sentences, to_doc
 from spacy_spanner.training.optimizers import make_adamw
@@ -78,11 +78,33 @@ def to_examples(docs: Sequence[Doc]) -> List[Example]:
     ]
 
 
-def build_pipeline(system: str, encoder: str) -> Language:
+def read_settings(texts: Sequence[str]) -> Dict[str, Any]:
+    """Read settings of a component that were given as "name=value" or "a.b=value".
+
+    RETURNS (Dict[str, Any]): nested where a name has dots, values read as JSON.
+    """
+    settings: Dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        *path, last = name.split(".")
+        block = settings
+        for key in path:
+            block = block.setdefault(key, {})
+        try:
+            block[last] = json.loads(value)
+        except json.JSONDecodeError:
+            block[last] = value  # a bare word
+    return settings
+
+
+def build_pipeline(
+    system: str, encoder: str, settings: Optional[Dict[str, Any]] = None
+) -> Language:
     """Build a pipeline of one component.
 
     system (str): a factory of this package, "spancat", or "encoder" for a bare tok2vec.
     encoder (str): a key of `ENCODERS`.
+    settings (Optional[Dict[str, Any]]): of a factory of this package.
     RETURNS (Language): not initialized.
     """
     nlp = spacy.blank("en")
@@ -93,7 +115,8 @@ def build_pipeline(system: str, encoder: str) -> Language:
         config = {"spans_key": SPANS_KEY, "suggester": SUGGESTER}
         nlp.add_pipe("spancat", config={**config, "model": {"tok2vec": tok2vec}})
     else:
-        nlp.add_pipe(system, config={"model": {"tok2vec": tok2vec}})
+        config = Config({"model": {"tok2vec": tok2vec}}).merge(settings or {})
+        nlp.add_pipe(system, config=config)
     return nlp
 
 

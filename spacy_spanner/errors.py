@@ -1,6 +1,8 @@
 """Coded errors and warnings: what was wrong, the value seen, what to do.
 
-Numbers are never reused. A message is a template: `Errors.SP001.format(...)`.
+Numbers are never reused: 001-019 and from 100 on what all components share, 020-049 the
+models, 050-069 corpora, 070-099 evaluation. A message is a template:
+`Errors.SP001.format(...)`.
 """
 
 
@@ -85,6 +87,25 @@ class Errors(metaclass=_CodedMessages):
         "The encoder {name!r} cannot be loaded: {problem} Give the name of a packaged "
         "model (minilm), a folder with a Hugging Face model, or a name on the hub."
     )
+    SP016 = (
+        "The encoder {name!r} has prompts, which are vectors of labels, but it does "
+        "not belong to a span component, which knows the labels. Put it directly into "
+        "'model.tok2vec' of the component, or set prompts = 0."
+    )
+    SP017 = (
+        "The encoder {name!r} takes {max_pieces} word pieces at once, and {prompts} "
+        "prompts leave no room for text. Use fewer prompts for each label, or 0."
+    )
+    SP018 = (
+        "The features of an encoder shall contain static vectors (vectors_width = "
+        "{width}), but the pipeline has none. Name some in [initialize] vectors, or "
+        "set vectors_width = 0."
+    )
+    SP019 = (
+        "The encoder of '{component}' cannot be frozen: its layer '{layer}' would go "
+        "on learning with the optimizer {optimizer}. Set [training.optimizer] to "
+        "spacy_spanner.AdamW.v1."
+    )
     SP070 = (
         "{path} exists and is not empty. Choose another output, delete it, or let it "
         "be replaced with --force."
@@ -106,6 +127,10 @@ class Errors(metaclass=_CodedMessages):
         "Figures are drawn with matplotlib, which is not installed. Install it with: "
         "pip install spacy-spanner[{extra}]"
     )
+    SP101 = (
+        "There is no component '{component}' whose encoder could be frozen. Those of "
+        "the pipeline are: {components}."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -124,4 +149,21 @@ class Warnings(metaclass=_CodedMessages):
         "'{component}': gold spans with labels that the component does not have are "
         "ignored: {labels}. To learn them, add the component again and initialize it "
         "with all labels."
+    )
+    SW004 = (
+        "An encoder shall embed {attr}, but no document of the sample has it: all "
+        "tokens will look alike. Put the component that sets it in front, and name it "
+        "in [training] annotating_components."
+    )
+    SW005 = (
+        "The optimizer does not know which component the tensor {tensor!r} belongs to. "
+        "It and others like it learn at the rate of heads, and are clipped alone. "
+        "After the pipeline is complete, call "
+        "spacy_spanner.training.parameters.register_pipeline(nlp.pipeline), or in a "
+        "config set [initialize.after_init] to spacy_spanner.register_pipeline.v1."
+    )
+    SW006 = (
+        "The patterns of these groups of the optimizer fit no tensor: {groups}. A "
+        "pattern is searched in component.part.layer.tensor, such as "
+        "span_biaffine.head.span_biaffine.biaffine.weight."
     )

@@ -22,15 +22,16 @@ class Rule(NamedTuple):
     accepts: Callable[[Any], bool]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """RETURNS (bool): whether a value is a number, which true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 fraction = Rule(
-    "a number from 0 to below 1", lambda value: _is_number(value) and 0 <= value < 1
+    "a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1
 )
 probability = Rule(
-    "a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1
+    "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1
 )
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
@@ -40,6 +41,7 @@ probabilities = Rule(
         and all(probability.accepts(number) for number in value.values())
     ),
 )
+above_0 = Rule("a number above 0", lambda value: is_number(value) and value > 0)
 yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
 text = Rule(
     "a text that is not empty", lambda value: isinstance(value, str) and bool(value)
@@ -103,6 +105,8 @@ class SpanSettings:
     spans_key (str): key in `doc.spans`: read as gold, written as prediction.
     threshold (float): a span is kept when its score is at least this.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
+    temperature (float): divides the log-odds of scores, before thresholds are applied;
+        fitted by `spanner tune`, so that scores say how often spans are right.
     overlap (str): which spans may stand together: "flat" (no shared token), "nested"
         (one inside another, but no crossing) or "any". The higher score wins.
     set_ents (str): whether `doc.ents` gets a choice without overlaps too: "off",
@@ -122,6 +126,7 @@ class SpanSettings:
     spans_key: str = DEFAULT_SPANS_KEY
     threshold: float = 0.5
     label_thresholds: Dict[str, float] = field(default_factory=dict)
+    temperature: float = 1.0
     overlap: str = "nested"
     set_ents: str = "off"
     overwrite: bool = True
@@ -137,6 +142,7 @@ class SpanSettings:
             spans_key=text,
             threshold=probability,
             label_thresholds=probabilities,
+            temperature=above_0,
             overlap=one_of(OVERLAP_POLICIES),
             set_ents=one_of(SET_ENTS_MODES),
             overwrite=yes_or_no,

@@ -58,6 +58,13 @@ def test_accuracy_scores_every_seed(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_accuracy_takes_settings_of_a_component(data: Path, tmp_path: Path) -> None:
+    options = ("--models", "span_biaffine", "--epochs", 8, "--set", "max_width=1")
+    (row,) = run("accuracy.py", data, *options, "--output", tmp_path / "accuracy.json")
+    assert row["r"] < 0.9  # every second entity has two tokens
+
+
+@pytest.mark.slow
 def test_long_document_measures_every_length(tmp_path: Path) -> None:
     output = tmp_path / "long.json"
     rows = run("long_document.py", "--tokens", "100,1000", "--output", output)

@@ -19,6 +19,7 @@ HOMES: Dict[str, List[str]] = {
         "spans.py",
         "windows.py",
         "settings.py",
+        "temperature.py",
         "evaluation/bootstrap.py",
         "evaluation/calibration.py",
         "evaluation/confusion.py",
@@ -45,8 +46,14 @@ HOMES: Dict[str, List[str]] = {
 }
 # Which world a foreign package brings in.
 FOREIGN = {"torch": "torch", "thinc": "thinc", "spacy": "spacy", "srsly": "thinc"}
-# The only names of spaCy in the world of Thinc: what the registry and hints need.
-SPACY_IN_THINC = {"spacy.tokens.Doc", "spacy.util.registry"}
+# The only names of spaCy in the world of Thinc: what the registry and hints need, and
+# layers of Thinc that spaCy has.
+SPACY_IN_THINC = {
+    "spacy.tokens.Doc",
+    "spacy.util.registry",
+    "spacy.ml.featureextractor.FeatureExtractor",
+    "spacy.ml.staticvectors.StaticVectors",
+}
 
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 MODELS = sorted(path.parent.name for path in PACKAGE.glob("models/*/__init__.py"))

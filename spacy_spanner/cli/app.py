@@ -1,4 +1,4 @@
-"""The group of commands `python -m spacy spanner`, mounted by spaCy's command line.
+"""The group of commands `python -m spacy spanner` inside the command line of spaCy.
 
 A command is a thin shell in a file of its own: it reads arguments, calls functions that
 return data, and prints. What is slow to import, torch above all, is imported inside the

@@ -1,52 +1,92 @@
 """A Hugging Face encoder with its tokenizer: loading, running, storing."""
 
 import json
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 import srsly
 import torch
 from thinc.api import PyTorchShim
 from thinc.util import get_torch_default_device
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ..errors import Errors
 from ..settings import Rule, require
 from .packaged import resolve_name
+from .piece_batches import SpecialPieces
 
 # Encoders with relative positions take inputs of any length.
 UNLIMITED = 10**9
 
 
 class PretrainedEncoder(nn.Module):
-    """Word piece ids to vectors: the mean of the last layers."""
+    """Word piece ids to vectors: the mean of the last layers.
 
-    def __init__(self, transformer: Any, *, layers: int) -> None:
+    With prompts, learned vectors stand in front of every segment as if they were
+    pieces. They take no position of their own, so that the text keeps those that the
+    transformer was trained with.
+    """
+
+    def __init__(self, transformer: Any, *, layers: int, n_prompts: int = 0) -> None:
         """Take over a transformer.
 
         transformer (Any): a Hugging Face encoder.
         layers (int): how many of the last layers are averaged.
+        n_prompts (int): learned vectors in front of every segment.
         """
         super().__init__()
         self.transformer: Any = transformer
         self.layers = layers
+        self.prompts: Optional[nn.Parameter] = None
+        if n_prompts:
+            pieces = transformer.get_input_embeddings().weight
+            prompts = torch.randn(n_prompts, pieces.shape[1]) * pieces.detach().std()
+            self.prompts = nn.Parameter(prompts)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Encode segments.
 
         ids (Tensor): piece ids. (batch, piece)
         mask (Tensor): True for real pieces. (batch, piece)
-        RETURNS (Tensor): (batch, piece, width)
+        RETURNS (Tensor): (batch, prompt + piece, width)
         """
-        output = self.transformer(
-            input_ids=ids,
-            attention_mask=mask.long(),
-            output_hidden_states=self.layers > 1,
-        )
+        inputs = {"input_ids": ids, "attention_mask": mask.long()}
+        if self.prompts is not None:
+            inputs = self._behind_prompts(ids, mask, self.prompts)
+        output = self.transformer(**inputs, output_hidden_states=self.layers > 1)
         if self.layers == 1:
             return output.last_hidden_state
         return torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
+
+    def _behind_prompts(
+        self, ids: Tensor, mask: Tensor, prompts: Tensor
+    ) -> Dict[str, Tensor]:
+        """RETURNS (Dict[str, Tensor]): inputs of the transformer with prompts."""
+        n_rows, n_prompts = len(ids), len(prompts)
+        pieces = self.transformer.get_input_embeddings()(ids)
+        prompts = prompts.to(pieces.dtype).expand(n_rows, -1, -1)
+        inputs = {
+            "inputs_embeds": torch.cat([prompts, pieces], dim=1),
+            "attention_mask": F.pad(mask.long(), (n_prompts, 0), value=1),
+        }
+        if "position_ids" in signature(self.transformer.forward).parameters:
+            position = torch.arange(ids.shape[1], device=ids.device)
+            position = F.pad(position, (n_prompts, 0)) + self.first_position
+            inputs["position_ids"] = position.expand(n_rows, -1)
+        return inputs
+
+    @property
+    def first_position(self) -> int:
+        """Position of the first piece; RoBERTa and its kin count from behind that of
+        padding.
+        """
+        embeddings = getattr(self.transformer, "embeddings", None)
+        table = getattr(embeddings, "position_embeddings", None)
+        padding = getattr(table, "padding_idx", None)
+        return 0 if padding is None else int(padding) + 1
 
 
 class PretrainedShim(PyTorchShim):
@@ -56,6 +96,8 @@ class PretrainedShim(PyTorchShim):
     loaded without a network, and without the folder or package it was made from.
     """
 
+    stands_missing_gradients = True  # see `training.parameters.set_frozen`
+
     def __init__(
         self,
         name: str,
@@ -63,6 +105,7 @@ class PretrainedShim(PyTorchShim):
         layers: int,
         mixed_precision: bool,
         gradient_checkpointing: bool,
+        n_prompts: int = 0,
     ) -> None:
         """Remember what to load.
 
@@ -70,8 +113,10 @@ class PretrainedShim(PyTorchShim):
         layers (int): see `PretrainedEncoder`.
         mixed_precision (bool): whether matrices are multiplied in half precision.
         gradient_checkpointing (bool): compute activations twice to store fewer.
+        n_prompts (int): see `PretrainedEncoder`; may be set before loading.
         """
         super().__init__(nn.Module(), mixed_precision=mixed_precision)
+        self.n_prompts = n_prompts
         self.name = name
         self.layers = layers
         self.gradient_checkpointing = gradient_checkpointing
@@ -99,30 +144,17 @@ class PretrainedShim(PyTorchShim):
         positions = getattr(config, "max_position_embeddings", None)
         if not positions:
             return UNLIMITED
-        # RoBERTa and its kin count positions from behind that of padding.
-        embeddings = getattr(self.module.transformer, "embeddings", None)
-        table = getattr(embeddings, "position_embeddings", None)
-        padding = getattr(table, "padding_idx", None)
-        return int(positions - (0 if padding is None else padding + 1))
+        return int(positions) - self.module.first_position
 
     @property
-    def pad_id(self) -> int:
-        """Piece that fills up short inputs; masked, so any would do."""
-        return int(getattr(self.tokenizer, "pad_token_id", None) or 0)
-
-    @property
-    def first_id(self) -> int:
-        """Special piece in front of every input."""
-        return self._special(0)
-
-    @property
-    def last_id(self) -> int:
-        """Special piece behind every input."""
-        return self._special(-1)
-
-    def _special(self, index: int) -> int:
+    def special(self) -> SpecialPieces:
+        """Pieces that frame inputs and fill them up; the latter are masked, so that any
+        would do where a tokenizer has none.
+        """
         assert self.tokenizer is not None  # loaded before use
-        return int(self.tokenizer._tokenizer.encode("").ids[index])
+        frame = self.tokenizer._tokenizer.encode("").ids
+        padding = getattr(self.tokenizer, "pad_token_id", None) or 0
+        return SpecialPieces(int(frame[0]), int(frame[-1]), int(padding))
 
     def load(self) -> None:
         """Read encoder and tokenizer from the folder or hub."""
@@ -149,7 +181,9 @@ class PretrainedShim(PyTorchShim):
             transformer.pooler = None
         if self.gradient_checkpointing:
             transformer.gradient_checkpointing_enable()
-        encoder = PretrainedEncoder(transformer, layers=self.layers)
+        encoder = PretrainedEncoder(
+            transformer, layers=self.layers, n_prompts=self.n_prompts
+        )
         self._model = encoder.to(get_torch_default_device())
         # Stored tokenizers may cut and pad on their own; here nothing is cut silently.
         tokenizer._tokenizer.no_truncation()
@@ -175,6 +209,7 @@ class PretrainedShim(PyTorchShim):
             for key, value in self.module.state_dict().items()
         }
         message = {
+            "prompts": self.n_prompts,
             "config": self.module.transformer.config.to_json_string(use_diff=False),
             "weights": save(state),
             "tokenizer": files,
@@ -196,6 +231,7 @@ class PretrainedShim(PyTorchShim):
             for name, content in message["tokenizer"].items():
                 (Path(folder) / name).write_bytes(content)
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
+        self.n_prompts = message["prompts"]
         transformer = AutoModel.from_config(read_config(message["config"]))
         self._take(transformer, tokenizer)
         self.module.load_state_dict(load(message["weights"]))

@@ -93,5 +93,7 @@ def _stride(
         while 0 < owned < last and words[owned] == words[owned - 1]:
             owned += 1
         cuts.append((left, left + max_pieces, owned))
-    # A part all of whose own pieces belong to a token that began before is not needed.
-    return [cut for cut in cuts if cut[2] < min(last, cut[1])]
+    # A part all of whose own pieces belong to a token that began before is not needed;
+    # of parts that begin to own at the same token, one is enough.
+    useful = {cut[2]: cut for cut in cuts if cut[2] < min(last, cut[1])}
+    return list(useful.values())

@@ -6,28 +6,37 @@ pieces are pooled to tokens before anything leaves the device.
 """
 
 from itertools import pairwise
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 import torch
 from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
-from thinc.types import Floats2d
+from thinc.types import Floats2d, Floats3d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
+from ..errors import Errors
 from ..layers.doc_arrays import sentence_starts
+from ..layers.typed_vectors import TypedVectors
 from ..nn.pooling import POOLINGS, pool_pieces
 from ..settings import at_least, one_of, require
 from ..types import Ints
-from ..windows import batch_windows
+from .piece_batches import (
+    N_SPECIAL,
+    PieceBatch,
+    PieceText,
+    batch_segments,
+    join_pieces,
+    owner_of_tokens,
+    restore_order,
+)
 from .pretrained import PretrainedShim, encode_words
 from .segments import Segment, plan_segments
 
 InT = List[Doc]
 OutT = List[Floats2d]
-N_SPECIAL = 2  # [CLS] and [SEP], or what stands for them
 
 
 @registry.architectures("spacy_spanner.Transformer.v1")
@@ -37,6 +46,7 @@ def build_transformer(
     pooling: str = "mean",
     layers: int = 1,
     context: int = 0,
+    prompts: int = 0,
     max_pieces: int = 512,
     batch_pieces: int = 4096,
     gradient_checkpointing: bool = False,
@@ -49,7 +59,11 @@ def build_transformer(
         pieces, such as white space, get zeros.
     layers (int): how many of the last layers are averaged.
     context (int): neighbouring sentences on each side that are seen but not labelled.
-    max_pieces (int): longest input, with special pieces; what is longer is strided.
+    prompts (int): learned pieces for each label in front of the text, whose outputs
+        go to the span model as vectors of the labels (see `TypedVectors`). Needs a
+        span model that owns the encoder.
+    max_pieces (int): longest input, with prompts and special pieces; what is longer is
+        strided.
     batch_pieces (int): padded pieces that are encoded at once in prediction.
     gradient_checkpointing (bool): less memory in training, for more time.
     mixed_precision (bool): multiply in bfloat16.
@@ -57,7 +71,7 @@ def build_transformer(
     """
     require(one_of(POOLINGS), pooling=pooling)
     require(at_least(1), layers=layers, batch_pieces=batch_pieces)
-    require(at_least(0), context=context)
+    require(at_least(0), context=context, prompts=prompts)
     require(at_least(N_SPECIAL + 1), max_pieces=max_pieces)
     shim = PretrainedShim(
         name,
@@ -69,11 +83,12 @@ def build_transformer(
         "transformer",
         forward,
         init=init,
-        dims={"nO": None},
+        dims={"nO": None, **({"nL": None} if prompts else {})},
         shims=[shim],
         attrs={
             "pooling": pooling,
             "context": context,
+            "prompts": prompts,
             "max_pieces": max_pieces,
             "batch_pieces": batch_pieces,
         },
@@ -83,7 +98,11 @@ def build_transformer(
 def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:
     """Load the pretrained weights."""
     shim = get_shim(model)
+    if model.has_dim("nL") is None:
+        raise ValueError(Errors.SP016.format(name=shim.name))
     if shim.tokenizer is None:
+        if model.attrs["prompts"]:
+            shim.n_prompts = model.attrs["prompts"] * model.get_dim("nL")
         shim.load()
     model.set_dim("nO", shim.width)
 
@@ -96,132 +115,124 @@ def get_shim(model: Model) -> PretrainedShim:
 def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     """Encode documents.
 
-    RETURNS (Tuple[OutT, Callable]): vectors (token, width) of each document.
+    RETURNS (Tuple[OutT, Callable]): vectors (token, width) of each document, and with
+        prompts those of the labels (`TypedVectors`).
     """
-    lengths = [len(doc) for doc in docs]
     with torch.set_grad_enabled(is_train):
-        flat = encode(get_shim(model), docs, model.attrs, is_train)
-    vectors = cast(Floats2d, torch2xp(flat.detach()))
+        output = encode(get_shim(model), docs, model.attrs, is_train)
+    flat = cast(Floats2d, torch2xp(output.flat.detach()))
+    bounds = np.cumsum([0, *map(len, docs)]).tolist()
+    vectors = [flat[start:end] for start, end in pairwise(bounds)]
 
     def backprop(d_vectors: OutT) -> InT:
-        if flat.requires_grad:
-            gradient = model.ops.xp.concatenate(d_vectors)
-            flat.backward(xp2torch(gradient).to(flat.dtype))
+        if output.flat.requires_grad:
+            d_flat = xp2torch(model.ops.xp.concatenate(d_vectors))
+            tensors, gradients = [output.flat], [d_flat.to(output.flat.dtype)]
+            if isinstance(d_vectors, TypedVectors) and output.types is not None:
+                tensors.append(output.types)
+                gradients.append(xp2torch(d_vectors.types))
+            torch.autograd.backward(tensors, gradients)
         return docs
 
-    bounds = np.cumsum([0, *lengths]).tolist()
-    return [vectors[a:b] for a, b in pairwise(bounds)], backprop
+    if output.types is None:
+        return vectors, backprop
+    types = cast(Floats3d, torch2xp(output.types.detach()))
+    return TypedVectors(vectors, types, output.segment), backprop
 
 
-def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Tensor:
+class Encoded(NamedTuple):
+    """What the transformer says of some documents.
+
+    flat (Tensor): vectors of the concatenated documents. (token, width)
+    types (Optional[Tensor]): vectors of the labels. (segment, label, width)
+    segment (Ints): the segment of each token. (token,)
+    """
+
+    flat: Tensor
+    types: Optional[Tensor]
+    segment: Ints
+
+
+def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Encoded:
     """Encode the segments of documents in groups of similar length.
 
-    RETURNS (Tensor): vectors of the concatenated documents. (token, width)
+    RETURNS (Encoded): in the order of the documents.
     """
     module = shim.module.train(is_train)
-    texts = split_texts(shim, docs)
-    segments = [
+    text = split_text(shim, docs)
+    segments = all_segments(shim, docs, text, options)
+    batches = list(
+        batch_segments(
+            segments,
+            text,
+            shim.special,
+            max_pieces=options["batch_pieces"],
+            n_prompts=shim.n_prompts,
+        )
+    )
+    device = next(module.parameters()).device
+    flat = torch.zeros(sum(map(len, docs)), shim.width, device=device)
+    segment = owner_of_tokens(segments)
+    if not batches:
+        return Encoded(flat, None, segment)
+    parts = [_encode_batch(shim, batch, options["pooling"]) for batch in batches]
+    token = torch.as_tensor(np.concatenate([b.token for b in batches]), device=device)
+    flat = flat.index_copy(0, token, torch.cat([vectors for vectors, _ in parts]))
+    if not shim.n_prompts:
+        return Encoded(flat, None, segment)
+    order = torch.as_tensor(restore_order(batches), device=device)
+    prompts = torch.cat([prompts for _, prompts in parts])[order]
+    by_label = prompts.unflatten(1, (-1, options["prompts"])).mean(dim=2)
+    return Encoded(flat, by_label, segment)
+
+
+def split_text(shim: PretrainedShim, docs: InT) -> PieceText:
+    """RETURNS (PieceText): word pieces of the documents' own tokens."""
+    words = [[token.text for token in doc] for doc in docs]
+    return join_pieces(encode_words(shim.tokenizer, words), list(map(len, docs)))
+
+
+def all_segments(
+    shim: PretrainedShim, docs: InT, text: PieceText, options: Any
+) -> List[Segment]:
+    """RETURNS (List[Segment]): what is encoded at once, in the order of its tokens."""
+    max_pieces = min(options["max_pieces"], shim.max_pieces)
+    room = max_pieces - N_SPECIAL - shim.n_prompts
+    if room < 1:
+        raise ValueError(
+            Errors.SP017.format(
+                name=shim.name, prompts=shim.n_prompts, max_pieces=max_pieces
+            )
+        )
+    return [
         segment
-        for index, (doc, text) in enumerate(zip(docs, texts))
+        for index, doc in enumerate(docs)
         for segment in plan_segments(
             index,
-            text.words,
+            text.words_of(index),
             len(doc),
             sentence_starts(doc),
             context=options["context"],
-            max_pieces=min(options["max_pieces"], shim.max_pieces) - N_SPECIAL,
+            max_pieces=room,
         )
     ]
-    offsets = np.cumsum([0, *map(len, docs)])
-    sizes = np.asarray([segment.last - segment.first for segment in segments])
-    groups = batch_windows(sizes + N_SPECIAL, options["batch_pieces"], power=1)
-    tokens, vectors = [], []
-    for group in groups:
-        batch = make_batch([segments[index] for index in group], texts, offsets, shim)
-        if batch.token.size:
-            tokens.append(batch.token)
-            vectors.append(_encode_batch(module, batch, shim, options["pooling"]))
-    device = next(module.parameters()).device
-    flat = torch.zeros(int(offsets[-1]), shim.width, device=device)
-    if not tokens:
-        return flat
-    index = torch.as_tensor(np.concatenate(tokens), device=device)
-    return flat.index_copy(0, index, torch.cat(vectors))
-
-
-class PieceText(NamedTuple):
-    """The word pieces of one document, and the token of each. Shapes: (piece,)"""
-
-    ids: Ints
-    words: Ints
-
-
-def split_texts(shim: PretrainedShim, docs: InT) -> List[PieceText]:
-    """RETURNS (List[PieceText]): word pieces of the documents' own tokens."""
-    words = [[token.text for token in doc] for doc in docs]
-    return [
-        PieceText(
-            np.asarray(encoding.ids, dtype=np.int64),
-            np.asarray(encoding.word_ids, dtype=np.int64),
-        )
-        for encoding in encode_words(shim.tokenizer, words)
-    ]
-
-
-class PieceBatch(NamedTuple):
-    """Padded segments, and the pieces whose vectors are wanted.
-
-    ids (Ints), mask (Bools): (batch, piece)
-    row, column (Ints): where the wanted pieces stand. Shape: (wanted,)
-    local (Ints): the token of each wanted piece, as a row of `token`. Shape: (wanted,)
-    token (Ints): these tokens in the concatenated documents. Shape: (token,)
-    """
-
-    ids: Ints
-    mask: Any
-    row: Ints
-    column: Ints
-    local: Ints
-    token: Ints
-
-
-def make_batch(
-    segments: Sequence[Segment],
-    texts: Sequence[PieceText],
-    offsets: Ints,
-    shim: PretrainedShim,
-) -> PieceBatch:
-    """Pad segments between special pieces, and find the pieces that they own."""
-    longest = max(segment.last - segment.first for segment in segments) + N_SPECIAL
-    ids = np.full((len(segments), longest), shim.pad_id, dtype=np.int64)
-    lengths = np.zeros(len(segments), dtype=np.int64)
-    rows, columns, tokens = [], [], []
-    for row, (doc, first, last, start, end) in enumerate(segments):
-        text = texts[doc]
-        content = [shim.first_id, *text.ids[first:last], shim.last_id]
-        lengths[row] = len(content)
-        ids[row, : len(content)] = content
-        own = np.clip(np.searchsorted(text.words, [start, end]), first, last)
-        pieces = np.arange(*own)
-        rows.append(np.full(len(pieces), row))
-        columns.append(pieces - first + 1)  # behind the first special piece
-        tokens.append(text.words[pieces] + offsets[doc])
-    token, local = np.unique(np.concatenate(tokens), return_inverse=True)
-    mask = np.arange(longest) < lengths[:, None]
-    return PieceBatch(
-        ids, mask, np.concatenate(rows), np.concatenate(columns), local, token
-    )
 
 
 def _encode_batch(
-    module: Any, batch: PieceBatch, shim: PretrainedShim, pooling: str
-) -> Tensor:
-    """RETURNS (Tensor): vectors of the batch's tokens. (token, width)"""
-    device = next(module.parameters()).device
+    shim: PretrainedShim, batch: PieceBatch, pooling: str
+) -> Tuple[Tensor, Tensor]:
+    """Run the transformer on a batch and pool its pieces.
+
+    RETURNS (Tuple[Tensor, Tensor]): vectors of the batch's tokens (token, width), and
+        of its prompts (batch, prompt, width).
+    """
+    device = next(shim.module.parameters()).device
     ids, mask, row, column, local = (
-        torch.as_tensor(array, device=device) for array in batch[:5]
+        torch.as_tensor(array, device=device) for array in batch[1:6]
     )
     # bfloat16 has the range of float32, so that no gradient needs scaling.
     with torch.autocast(device.type, torch.bfloat16, enabled=shim.mixed_precision):
-        hidden = module(ids, mask)
-    return pool_pieces(hidden[row, column].float(), local, len(batch.token), pooling)
+        hidden = shim.module(ids, mask)
+    pieces = hidden[row, shim.n_prompts + column].float()
+    prompts = hidden[:, : shim.n_prompts].float()
+    return pool_pieces(pieces, local, len(batch.token), pooling), prompts

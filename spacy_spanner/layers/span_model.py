@@ -61,6 +61,8 @@ def init(
     """Initialize the encoder, then the head in the width that the encoder has."""
     tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
     docs = X.docs if X is not None else None
+    if tok2vec.has_dim("nL") is None:  # an encoder that reads the labels, too
+        tok2vec.set_dim("nL", head.get_dim("nO"))
     tok2vec.initialize(X=docs)
     width = tok2vec.maybe_get_dim("nO")
     if width is None and docs is not None:

@@ -22,7 +22,7 @@ from typing import (
 import numpy as np
 import torch
 from thinc.api import Model
-from thinc.types import Floats2d
+from thinc.types import Floats2d, Floats3d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
@@ -31,6 +31,7 @@ from ..errors import Errors
 from ..types import Floats, Ints, SpanTable
 from ..windows import WindowPlan, batch_windows
 from .torch_shim import LazyShim, ModuleBuilder
+from .typed_vectors import TypedVectors
 
 # In shorter windows, tokens cost more memory than pairs of tokens do.
 SHORT = 16
@@ -111,21 +112,54 @@ def forward(
     the callback, which needs no gradient from above, returns those of the vectors.
     """
     vectors, task = inputs
-    flat = _flatten(model, vectors)
+    source = _read_source(model, vectors)
     if task.gold is None:
         with torch.inference_mode():
-            return _find_candidates(model, flat, task), lambda _: []
-    leaf = flat.detach().requires_grad_(is_train)
+            return _find_candidates(model, source, task), lambda _: []
+    leaf = source.map(lambda tensor: tensor.detach().requires_grad_(is_train))
     with torch.set_grad_enabled(is_train):
         loss = _total_loss(model, leaf, task, is_train)
 
     def backprop(_: HeadOutput) -> List[Floats2d]:
-        gradient = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-        d_flat = cast(Floats2d, torch2xp(gradient[:-1]))
+        gradient = leaf.map(_gradient_of)
+        d_flat = cast(Floats2d, torch2xp(gradient.flat[:-1]))
         bounds = [0, *accumulate(len(doc) for doc in vectors)]
-        return [d_flat[start:end] for start, end in pairwise(bounds)]
+        d_vectors = [d_flat[start:end] for start, end in pairwise(bounds)]
+        if gradient.types is None or gradient.segment is None:
+            return d_vectors
+        d_types = cast(Floats3d, torch2xp(gradient.types))
+        return TypedVectors(d_vectors, d_types, gradient.segment)
 
     return HeadOutput(SpanTable.empty(), np.zeros(0, dtype=np.int64), loss), backprop
+
+
+class _Source(NamedTuple):
+    """What windows are cut out of.
+
+    flat (Tensor): documents behind each other, and a row of zeros. (token + 1, width)
+    types (Optional[Tensor]), segment (Optional[Ints]): see `TypedVectors`.
+    """
+
+    flat: Tensor
+    types: Optional[Tensor] = None
+    segment: Optional[Ints] = None
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "_Source":
+        """RETURNS (_Source): the function's results for the tensors."""
+        types = None if self.types is None else function(self.types)
+        return self._replace(flat=function(self.flat), types=types)
+
+
+def _gradient_of(leaf: Tensor) -> Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+
+
+def _read_source(model: Model, vectors: Sequence[Floats2d]) -> _Source:
+    """Bring what the encoder returned to torch, without copies where it is there."""
+    flat = _flatten(model, vectors)
+    if isinstance(vectors, TypedVectors):
+        return _Source(flat, xp2torch(vectors.types), vectors.segment)
+    return _Source(flat)
 
 
 def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
@@ -145,9 +179,10 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
 
 
 def _groups(
-    model: Model, flat: Tensor, task: HeadTask
+    model: Model, source: _Source, task: HeadTask
 ) -> Iterator[Tuple[Ints, WindowBatch]]:
     """Yield groups of windows with their padded vectors."""
+    flat = source.flat
     lengths = task.plan.lengths
     max_spans = task.max_cells // (model.get_dim("nO") + 1)
     for group in batch_windows(lengths, max_spans, shortest=SHORT):
@@ -156,18 +191,32 @@ def _groups(
         # Positions behind a window's end read the row of zeros.
         index[position >= lengths[group][:, None]] = flat.shape[0] - 1
         index_tensor = torch.as_tensor(index, device=flat.device)
-        yield group, WindowBatch(flat[index_tensor], lengths[group])
+        types = _types_of(source, task.plan.flat_start[group])
+        yield group, WindowBatch(flat[index_tensor], lengths[group], types)
 
 
-def _find_candidates(model: Model, flat: Tensor, task: HeadTask) -> HeadOutput:
+def _types_of(source: _Source, first: Ints) -> Optional[Tensor]:
+    """Find the label vectors of windows: those of the segments where they begin.
+
+    first (Ints): the first token of each window in all documents. Shape: (batch,)
+    RETURNS (Optional[Tensor]): (batch, label, width)
+    """
+    if source.types is None or source.segment is None:
+        return None
+    segment = torch.as_tensor(source.segment[first], device=source.types.device)
+    return source.types[segment]
+
+
+def _find_candidates(model: Model, source: _Source, task: HeadTask) -> HeadOutput:
     """Score all windows, and bring the candidates of all to the host at once."""
     module = get_shim(model).module.eval()
-    thresholds = torch.as_tensor(task.thresholds, device=flat.device)
-    indices = [torch.zeros(4, 0, dtype=torch.int64, device=flat.device)]
-    scores = [torch.zeros(0, device=flat.device)]
-    for group, batch in _groups(model, flat, task):
+    device = source.flat.device
+    thresholds = torch.as_tensor(task.thresholds, device=device)
+    indices = [torch.zeros(4, 0, dtype=torch.int64, device=device)]
+    scores = [torch.zeros(0, device=device)]
+    for group, batch in _groups(model, source, task):
         found = task.codec.candidates(module, batch, thresholds)
-        window = torch.as_tensor(group, device=flat.device)[found.window]
+        window = torch.as_tensor(group, device=device)[found.window]
         indices.append(torch.stack([window, found.start, found.end, found.label]))
         scores.append(found.score.float())
     window, start, end, label = torch.cat(indices, dim=1).cpu().numpy()
@@ -177,11 +226,11 @@ def _find_candidates(model: Model, flat: Tensor, task: HeadTask) -> HeadOutput:
     return HeadOutput(spans.take(kept), window[kept], 0.0)
 
 
-def _total_loss(model: Model, leaf: Tensor, task: HeadTask, is_train: bool) -> float:
+def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> float:
     """Add up the loss of all groups, divided by the number of windows."""
     module = get_shim(model).module.train(is_train)
     assert task.gold is not None and task.rng is not None
-    total = leaf.new_zeros(())
+    total = leaf.flat.new_zeros(())
     for group, batch in _groups(model, leaf, task):
         targets = task.codec.targets(
             [task.gold[window] for window in group.tolist()],

@@ -18,7 +18,7 @@ from thinc.api import Adam, Model, fix_random_seed
 
 from spacy_spanner.encoders import packaged
 from spacy_spanner.encoders.packaged import PackagedModel, resolve_name
-from spacy_spanner.encoders.transformer import build_transformer, get_shim, split_texts
+from spacy_spanner.encoders.transformer import build_transformer, get_shim, split_text
 
 from ..helpers import (
     NESTED,
@@ -675,7 +675,7 @@ def test_transformer_with_byte_pieces_knows_where_words_begin(tmp_path: Path) ->
     model = encoder_of(tmp_path)
     loaded = build_transformer("no/such-model").from_bytes(model.to_bytes())
     for shim in (get_shim(model), get_shim(loaded)):
-        (text,) = split_texts(shim, [doc_of(["the", "court", "met"])])
+        text = split_text(shim, [doc_of(["the", "court", "met"])])
         pieces = shim.tokenizer.convert_ids_to_tokens(text.ids.tolist())
         assert pieces[-2:] == ["Ġcourt", "Ġmet"]
 

@@ -1,0 +1,108 @@
+"""Vectors of tokens from their characters, as one feature among others."""
+
+from functools import partial
+from itertools import pairwise
+from typing import Callable, List, Optional, Tuple, cast
+
+import numpy as np
+import torch
+from spacy.tokens import Doc
+from thinc.api import Model
+from thinc.types import Floats2d
+from thinc.util import torch2xp, xp2torch
+from torch import Tensor, nn
+
+from ..layers.torch_shim import LazyShim
+from ..nn.characters import CharacterLSTM
+from ..types import Ints
+from ..windows import batch_windows
+
+InT = List[Doc]
+OutT = List[Floats2d]
+
+# Characters share this many vectors, by the remainder of their code points.
+N_CHARACTERS = 1024
+# Of longer words, the beginning and the end are read.
+MAX_CHARACTERS = 64
+# Padded characters that are read at once.
+BATCH_CHARACTERS = 65_536
+
+
+def character_vectors(character_width: int, width: int) -> Model[InT, OutT]:
+    """Build the layer.
+
+    character_width (int): size of a character's vector.
+    width (int): size of a token's vector; even.
+    RETURNS (Model): documents to token vectors.
+    """
+    build = partial(_build_module, character_width=character_width)
+    return Model(
+        "characters",
+        forward,
+        init=init,
+        dims={"nO": width},
+        shims=[LazyShim(build)],
+    )
+
+
+def _build_module(width: int, _: int, *, character_width: int) -> nn.Module:
+    return CharacterLSTM(N_CHARACTERS, character_width, width)
+
+
+def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:
+    """Build the LSTM with new weights."""
+    cast(LazyShim, model.shims[0]).create(model.get_dim("nO"), 0)
+
+
+def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
+    """Read each different word once. RETURNS: vectors (token, nO) of each document."""
+    words: dict = {}
+    rows = [words.setdefault(token.text, len(words)) for doc in docs for token in doc]
+    module = cast(LazyShim, model.shims[0]).module.train(is_train)
+    with torch.set_grad_enabled(is_train):
+        vectors = _read_words(module, list(words), model.get_dim("nO"))
+        flat = vectors[torch.as_tensor(rows, dtype=torch.int64, device=vectors.device)]
+
+    def backprop(d_vectors: OutT) -> InT:
+        if flat.requires_grad:
+            flat.backward(xp2torch(model.ops.xp.concatenate(d_vectors)))
+        return docs
+
+    array = cast(Floats2d, torch2xp(flat.detach()))
+    bounds = np.cumsum([0, *map(len, docs)]).tolist()
+    return [array[start:end] for start, end in pairwise(bounds)], backprop
+
+
+def _read_words(module: nn.Module, words: List[str], width: int) -> Tensor:
+    """RETURNS (Tensor): (word, width)"""
+    device = next(module.parameters()).device
+    if not words:
+        return torch.zeros(0, width, device=device)
+    codes, lengths = encode_characters(words)
+    parts, order = [], []
+    for group in batch_windows(lengths, BATCH_CHARACTERS, power=1):
+        longest = int(lengths[group].max())
+        batch = torch.as_tensor(codes[group, :longest], device=device)
+        parts.append(module(batch, lengths[group]))
+        order.append(group)
+    place = torch.as_tensor(np.argsort(np.concatenate(order)), device=device)
+    return torch.cat(parts)[place]
+
+
+def encode_characters(words: List[str]) -> Tuple[Ints, Ints]:
+    """Turn words into rows of the table of characters.
+
+    words (List[str]): not empty each.
+    RETURNS (Tuple[Ints, Ints]): rows, padded with 0 (word, character), and the number
+        of characters of each word (word,).
+    """
+    half = MAX_CHARACTERS // 2
+    words = [
+        word if len(word) <= MAX_CHARACTERS else word[:half] + word[-half:]
+        for word in words
+    ]
+    lengths = np.asarray([len(word) for word in words], dtype=np.int64)
+    codes = np.zeros((len(words), int(lengths.max())), dtype=np.int64)
+    flat = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), "<u4")
+    codes[np.arange(codes.shape[1]) < lengths[:, None]] = flat % N_CHARACTERS
+    return codes, lengths

@@ -1,0 +1,127 @@
+"""`spacy_spanner.Features.v1`: an encoder's vectors beside other features of tokens."""
+
+import warnings
+from typing import Callable, List, Optional, Sequence, Tuple, cast
+
+import numpy as np
+from spacy.ml.featureextractor import FeatureExtractor
+from spacy.ml.staticvectors import StaticVectors
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import HashEmbed, Model, chain, list2ragged, ragged2list, with_array
+from thinc.types import Floats2d
+
+from ..errors import Errors, Warnings
+from ..settings import Rule, at_least, even, one_of, require
+from .characters import character_vectors
+
+InT = List[Doc]
+OutT = List[Floats2d]
+
+ATTRIBUTES = ("POS", "TAG", "DEP", "MORPH", "LEMMA", "ENT_TYPE", "ENT_IOB", "SHAPE")
+# What documents must have been annotated with; the shape is the tokenizer's.
+ANNOTATIONS = {name: name for name in ATTRIBUTES if name != "SHAPE"}
+# Rows of the table of an attribute's values, which are hashed into several each.
+N_VALUES = 500
+
+a_list = Rule("a list", lambda value: isinstance(value, (list, tuple)))
+
+
+@registry.architectures("spacy_spanner.Features.v1")
+def build_features(
+    tok2vec: Model[InT, OutT],
+    *,
+    vectors_width: int = 0,
+    attrs: Sequence[str] = (),
+    attr_width: int = 25,
+    char_width: int = 25,
+    char_lstm_width: int = 0,
+) -> Model[InT, OutT]:
+    """Put features of tokens beside the vectors of an encoder.
+
+    tok2vec (Model): the encoder, or a listener to a shared one.
+    vectors_width (int): size to which the static vectors of the pipeline
+        (`[initialize] vectors`) are mapped; the vectors themselves stay. 0 for none.
+    attrs (Sequence[str]): annotation to embed, such as POS or TAG. Other components
+        must set it before, also in training (`[training] annotating_components`).
+    attr_width (int): size of the embedding of each.
+    char_width (int): size of the embedding of a character.
+    char_lstm_width (int): size of a vector that a bidirectional LSTM makes of the
+        characters of a token, both directions together; 0 for none.
+    RAISES (ValueError): SP002 for a value out of its limits.
+    RETURNS (Model): documents to token vectors.
+    """
+    require(at_least(0), vectors_width=vectors_width)
+    require(at_least(1), attr_width=attr_width, char_width=char_width)
+    require(even, char_lstm_width=char_lstm_width)
+    require(a_list, attrs=attrs)
+    for attr in attrs:
+        require(one_of(ATTRIBUTES), attrs=attr)
+    features: List[Model] = [_attribute(attr, attr_width) for attr in attrs]
+    if vectors_width:
+        vectors = StaticVectors(nO=vectors_width)
+        features.append(chain(vectors, ragged2list()))
+    if char_lstm_width:
+        features.append(character_vectors(char_width, char_lstm_width))
+    return Model(
+        "features",
+        forward,
+        init=init,
+        dims={"nO": None},
+        layers=[tok2vec, *features],
+        attrs={"attrs": list(attrs), "vectors_width": vectors_width},
+    )
+
+
+def _attribute(attr: str, width: int) -> Model[InT, OutT]:
+    embed: Model = HashEmbed(nO=width, nV=N_VALUES, column=0)
+    columns = FeatureExtractor([attr])
+    return chain(columns, list2ragged(), with_array(embed), ragged2list())
+
+
+def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:
+    """Initialize all features, and look whether the documents have them.
+
+    RAISES (ValueError): SP018 when there are no static vectors.
+    """
+    if X:
+        _check_documents(model, X)
+    for layer in model.layers:
+        layer.initialize(X=X)
+    if X:
+        model.set_dim("nO", sum(_width(layer.predict(X)) for layer in model.layers))
+
+
+def _width(vectors: OutT) -> int:
+    """RETURNS (int): size of the vectors; some encoders give empty documents none."""
+    return max((rows.shape[1] for rows in vectors), default=0)
+
+
+def _check_documents(model: Model, docs: InT) -> None:
+    width = model.attrs["vectors_width"]
+    if width and not docs[0].vocab.vectors.shape[1]:
+        raise ValueError(Errors.SP018.format(width=width))
+    for attr in model.attrs["attrs"]:
+        name = ANNOTATIONS.get(attr)
+        if name and not any(doc.has_annotation(name) for doc in docs):
+            warnings.warn(Warnings.SW004.format(attr=attr), stacklevel=2)
+
+
+def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
+    """Concatenate. RETURNS: vectors (token, nO) of each document."""
+    outputs, callbacks = zip(*(layer(docs, is_train) for layer in model.layers))
+    xp = model.ops.xp
+    widths = [_width(vectors) for vectors in outputs]
+    vectors = [
+        xp.concatenate(rows, axis=1) if len(doc) else xp.zeros((0, sum(widths)), "f")
+        for doc, rows in zip(docs, zip(*outputs))
+    ]
+
+    def backprop(d_vectors: OutT) -> InT:
+        edges = np.cumsum(widths)[:-1].tolist()
+        parts = zip(*(xp.split(rows, edges, axis=1) for rows in d_vectors))
+        for callback, d_rows in zip(callbacks, parts):
+            callback([cast(Floats2d, model.ops.as_contig(rows)) for rows in d_rows])
+        return docs
+
+    return vectors, backprop
