@@ -127,6 +127,11 @@ class Errors(metaclass=_CodedMessages):
         "Figures are drawn with matplotlib, which is not installed. Install it with: "
         "pip install spacy-spanner[{extra}]"
     )
+    SP075 = (
+        "The component '{component}' cannot be tuned: it has no threshold, or it gives "
+        "the spans under '{key}' no scores. Tune a component of this package, or "
+        "spancat."
+    )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."
@@ -166,4 +171,8 @@ class Warnings(metaclass=_CodedMessages):
         "The patterns of these groups of the optimizer fit no tensor: {groups}. A "
         "pattern is searched in component.part.layer.tensor, such as "
         "span_biaffine.head.span_biaffine.biaffine.weight."
+    )
+    SW070 = (
+        "The thresholds were chosen on {dev}, and so the scores there are better than "
+        "those on other documents will be. Give others with --test."
     )

@@ -2,9 +2,9 @@
 
 from spacy.cli._util import app as spacy_app
 
-from . import evaluate
+from . import evaluate, tune
 from .app import app
 
 spacy_app.add_typer(app)
 
-__all__ = ["app", "evaluate"]
+__all__ = ["app", "evaluate", "tune"]

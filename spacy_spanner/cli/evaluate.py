@@ -16,6 +16,7 @@ from .shell import (
     MODEL,
     distinct_names,
     load,
+    percent,
     plain_errors,
     prepare,
 )
@@ -91,8 +92,3 @@ def evaluate(
         write_json(folder / "errors.json", first.errors)
         write_report(folder, first, second=second, comparison=comparison, limit=limit)
     return [one.metrics for one in found]
-
-
-def percent(value: Optional[float]) -> str:
-    """RETURNS (str): in percent; a dash for nothing to score."""
-    return "-" if value is None else f"{100 * value:.1f}"

@@ -62,3 +62,8 @@ def distinct_names(models: Sequence[str]) -> List[str]:
     while size < max(map(len, paths)) and len({p[-size:] for p in paths}) < len(paths):
         size += 1
     return ["/".join(path[-size:]) for path in paths]
+
+
+def percent(value: Optional[float]) -> str:
+    """RETURNS (str): in percent; a dash for nothing to score."""
+    return "-" if value is None else f"{100 * value:.1f}"
