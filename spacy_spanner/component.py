@@ -122,6 +122,7 @@ class SpanRecognizer(LabelledPipe):
                 )
             )
         self._set_labels(wanted)
+        self.cfg["trained_on"] = found.counts
         self.thresholds()  # checks their labels
         self.rng = np.random.default_rng(settings.seed)
         self.gold_reader = GoldReader(self.name)

@@ -46,6 +46,15 @@ class Survey(NamedTuple):
     gold: List[Tuple[Doc, GoldSpans]]
 
     @property
+    def counts(self) -> Dict[str, int]:
+        """The size of the data, for the record."""
+        return {
+            "documents": self.n_examples,
+            "annotated": self.n_annotated,
+            "spans": self.n_spans,
+        }
+
+    @property
     def groups(self) -> str:
         """The span groups that exist, in words."""
         return ", ".join(map(repr, sorted(self.keys))) or "none"

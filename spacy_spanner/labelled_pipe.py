@@ -19,6 +19,9 @@ from .temperature import temper
 from .training.parameters import register_component
 from .types import Floats
 
+# What stands in `cfg` besides settings: the labels, and the size of the training data.
+NO_SETTINGS = ("labels", "trained_on")
+
 
 class LabelledPipe(TrainablePipe):
     """Keeps settings, labels and weights together, also when they are stored.

@@ -9,6 +9,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from .. import __version__
+from ..labelled_pipe import NO_SETTINGS
 from ..scorers import read_example, score_spans
 from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
 from .confusion import boundary_errors, label_confusion, offset_table
@@ -110,7 +111,7 @@ def describe_model(nlp: Language, source: SpanSource, name: str) -> Dict[str, An
         "component": source.name,
         "factory": nlp.get_pipe_meta(source.name).factory if source.name else None,
         "spans_key": source.key,
-        "settings": {k: v for k, v in settings.items() if k != "labels"},
+        "settings": {k: v for k, v in settings.items() if k not in NO_SETTINGS},
         "version": nlp.meta.get("version"),
         "spacy": spacy.__version__,
         "spacy_spanner": __version__,
