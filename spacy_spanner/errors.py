@@ -132,6 +132,7 @@ class Errors(metaclass=_CodedMessages):
         "the spans under '{key}' no scores. Tune a component of this package, or "
         "spancat."
     )
+    SP076 = "There is no model {model!r}. Choose one of these factories: {existing}."
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."

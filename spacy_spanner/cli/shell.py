@@ -31,7 +31,7 @@ def plain_errors() -> Iterator[None]:
     """Turn coded errors into a message and exit code 1; all others stay as they are."""
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         if not CODED.match(str(error)):
             raise
         msg.fail(str(error))
