@@ -133,6 +133,14 @@ class Errors(metaclass=_CodedMessages):
         "spancat."
     )
     SP076 = "There is no model {model!r}. Choose one of these factories: {existing}."
+    SP077 = (
+        "{path} trains no span component of this package: its pipeline has {pipeline}. "
+        "Use 'spacy debug data' for other components."
+    )
+    SP078 = (
+        "The {part} data of {path} cannot be read: {error} Name a .spacy file or a "
+        "folder with such files, with --paths.{part}."
+    )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."
