@@ -20,6 +20,7 @@ from spacy_spanner.encoders.packaged import resolve_name
 
 # Sentences that the plain loop predicts at once, sorted by length.
 PREDICTION_BATCH = 32
+WIDTH = 384
 RATE, DECAY, CLIP = 5e-5, 0.01, 1.0
 
 
@@ -92,6 +93,9 @@ class ListenedEncoder:
         make = registry.architectures.get("spacy-transformers.TransformerListener.v1")
         pooling = registry.layers.get("reduce_mean.v1")()
         self.listener: Model = make(grad_factor=1.0, pooling=pooling)
+        for node in self.listener.walk():
+            if node.has_dim("nO") is None:  # of documents that nobody has encoded
+                node.set_dim("nO", WIDTH)
 
     def predict(self, docs: List[Doc], batch_size: int) -> None:
         """Encode documents and hand the vectors to a listener."""

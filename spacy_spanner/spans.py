@@ -7,6 +7,7 @@ This is the one place where inclusive and exclusive ends meet: a grid cell is
 from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .types import Bools, Floats, Ints, SpanTable
 
@@ -79,6 +80,13 @@ def crosses(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:
     )
 
 
+def iou(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> NDArray:
+    """RETURNS (NDArray): shared tokens of two spans as a share of those of both."""
+    hull = np.maximum(end, ends) - np.minimum(start, starts)
+    shared = np.minimum(end, ends) - np.maximum(start, starts)
+    return np.maximum(shared, 0) / np.maximum(hull, 1)
+
+
 def conflicts(
     start: IntLike, end: IntLike, starts: Ints, ends: Ints, policy: str
 ) -> Bools:
@@ -101,8 +109,13 @@ def in_document_order(spans: SpanTable) -> SpanTable:
 
 def by_preference(spans: SpanTable) -> SpanTable:
     """RETURNS (SpanTable): sorted by score (best first), then start, end, label."""
+    return spans.take(preference_order(spans))
+
+
+def preference_order(spans: SpanTable) -> Ints:
+    """RETURNS (Ints): rows by score (best first), then start, end, label. (span,)"""
     score = _without_noise(spans.score)
-    return spans.take(np.lexsort((spans.label, spans.end, spans.start, -score)))
+    return np.lexsort((spans.label, spans.end, spans.start, -score))
 
 
 def by_length(spans: SpanTable) -> SpanTable:
@@ -116,6 +129,14 @@ def _without_noise(score: Floats) -> Floats:
     the seventh digit, and that must not decide which of two spans stays.
     """
     return np.round(score, 4)
+
+
+def repeats(spans: SpanTable) -> Bools:
+    """RETURNS (Bools): spans whose boundaries an earlier one has. (span,)"""
+    keys = np.stack([spans.start, spans.end])
+    repeated = np.ones(spans.n_spans, dtype=bool)
+    repeated[np.unique(keys, axis=1, return_index=True)[1]] = False
+    return repeated
 
 
 def merge_duplicates(spans: SpanTable) -> SpanTable:
