@@ -123,3 +123,8 @@ class Warnings(metaclass=_CodedMessages):
         "tokens will look alike. Put the component that sets it in front, and name it "
         "in [training] annotating_components."
     )
+    SW040 = (
+        "Some texts have more entities than the {spans} spans that are denoised at "
+        "once, and not all of them can be found. Set 'spans' of the component higher, "
+        "also 'train_spans' to learn faster from these texts."
+    )

@@ -5,6 +5,7 @@ here and in the codecs say their names, defaults and limits, once.
 """
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Callable, Dict, NamedTuple
 
 from .errors import Errors
@@ -32,6 +33,10 @@ fraction = Rule(
 probability = Rule(
     "a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1
 )
+not_negative = Rule(
+    "a number of at least 0", lambda value: _is_number(value) and 0 <= value < inf
+)
+positive = Rule("a number above 0", lambda value: _is_number(value) and 0 < value < inf)
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
     lambda value: (

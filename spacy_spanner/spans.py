@@ -92,6 +92,14 @@ def _without_noise(score: Floats) -> Floats:
     return np.round(score, 4)
 
 
+def repeats(spans: SpanTable) -> Bools:
+    """RETURNS (Bools): spans whose boundaries an earlier one has. (span,)"""
+    keys = np.stack([spans.start, spans.end])
+    repeated = np.ones(spans.n_spans, dtype=bool)
+    repeated[np.unique(keys, axis=1, return_index=True)[1]] = False
+    return repeated
+
+
 def merge_duplicates(spans: SpanTable) -> SpanTable:
     """Keep the best score of each (start, end, label).
 

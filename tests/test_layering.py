@@ -22,6 +22,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/smoothing.py",
         "models/*/soft_nms.py",
         "models/*/assignment.py",
+        "models/*/targets.py",
     ],
     "torch": [
         "codec.py",
@@ -30,6 +31,12 @@ HOMES: Dict[str, List[str]] = {
         "models/*/codec.py",
         "models/*/noise.py",
         "models/*/matching.py",
+        "models/*/attention.py",
+        "models/*/classifier.py",
+        "models/*/decoding.py",
+        "models/*/loss.py",
+        "models/*/pointer.py",
+        "models/*/tokens.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }

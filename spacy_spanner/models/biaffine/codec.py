@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch
+from ...codec import Candidates, WindowBatch, best_labels
 from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, optional, yes_or_no
-from ...spans import SpanCells, enumerate_spans
+from ...spans import SpanCells, enumerate_spans, repeats
 from ...types import Bools, Floats, Ints, SpanTable
 from .smoothing import SoftSpans, hard_boundaries, smooth_boundaries
 
@@ -70,7 +70,7 @@ class BiaffineCodec:
             "that are a second label of a span (learned with multilabel = true)": (
                 np.zeros(spans.n_spans, dtype=bool)
                 if self.multilabel
-                else _repeats(spans)
+                else repeats(spans)
             ),
         }
 
@@ -135,13 +135,10 @@ class BiaffineCodec:
         if self.multilabel:
             scores = (logits[:, 1:] - logits[:, :1]).sigmoid()  # (cell, label)
             cell, label = (scores >= thresholds).nonzero(as_tuple=True)
-            score = scores[cell, label]
         else:
             scores = logits.softmax(dim=-1)[:, 1:]  # (cell, label)
-            passing = scores.where(scores >= thresholds, -1.0)
-            top, best = passing.max(dim=-1)
-            (cell,) = (top >= 0).nonzero(as_tuple=True)
-            label, score = best[cell], top[cell]
+            cell, label = best_labels(scores, thresholds)
+        score = scores[cell, label]
         window, start, last = (column[cell] for column in columns)
         return Candidates(window, start, last + 1, label, score)
 
@@ -168,11 +165,3 @@ def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:
         return (window * size + start) * size + last
 
     return np.searchsorted(key(*cells), key(*soft[:3]))
-
-
-def _repeats(spans: SpanTable) -> Bools:
-    """RETURNS (Bools): spans whose boundaries an earlier one has. (span,)"""
-    keys = np.stack([spans.start, spans.end])
-    repeats = np.ones(spans.n_spans, dtype=bool)
-    repeats[np.unique(keys, axis=1, return_index=True)[1]] = False
-    return repeats
