@@ -25,7 +25,7 @@ def build_diffusion_model(
     ffn_width: int = 384,
     n_layers: int = 1,
     n_heads: int = 8,
-    self_attention: bool = True,
+    self_attention: bool = False,
     cross_attention: bool = True,
     pooling: str = "both",
     pointer: str = "product",

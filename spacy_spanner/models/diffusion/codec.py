@@ -26,6 +26,7 @@ from .loss import (
     PADDED,
     POINTER_LOSSES,
     GoldTensors,
+    boundary_distances,
     class_loss,
     exact_classes,
     log_probabilities,
@@ -71,6 +72,8 @@ class DiffusionCodec:
     expansion (str): how the gold becomes K spans: "repeat" or "random".
     repeats (Optional[int]): how many proposals learn from one gold span at most; None
         for as many as there are.
+    distance_cost (float): what a token between the boundaries of a noisy span and of
+        a gold span costs in matching, where certainty of a boundary costs -1.
     no_entity_weight (float): weight of "no entity" in the loss of the classifier.
     pointer_loss (str): "softmax" over the tokens, or as in the paper "sigmoid".
     score (str): what a span's score is: the probability of its "class", or the "mean"
@@ -87,6 +90,7 @@ class DiffusionCodec:
     scale: float = 1.0
     expansion: str = "repeat"
     repeats: Optional[int] = 8
+    distance_cost: float = 0.1
     no_entity_weight: float = 1.0
     pointer_loss: str = "softmax"
     score: str = "class"
@@ -104,6 +108,7 @@ class DiffusionCodec:
             scale=positive,
             expansion=one_of(EXPANSIONS),
             repeats=optional(at_least(1)),
+            distance_cost=not_negative,
             no_entity_weight=not_negative,
             pointer_loss=one_of(POINTER_LOSSES),
             score=one_of(SCORES),
@@ -157,11 +162,11 @@ class DiffusionCodec:
         proposals = self._denoise(module, memory, noisy, time)
         if module.reads_denoised:
             spans, target = _taught_spans(proposals.spans, noisy, gold)
-            matched = self._match(proposals, None, gold, targets)
+            matched = self._match(noisy, proposals, None, gold)
             classes = module.classify(memory, proposals.state, spans)
         else:
             classes = module.classify(memory, proposals.state, noisy)
-            matched = self._match(proposals, classes, gold, targets)
+            matched = self._match(noisy, proposals, classes, gold)
             target = matched_classes(matched, gold)
         loss = self._boundary_loss(proposals, matched, gold, memory.mask)
         loss = loss + class_loss(classes, target, self.no_entity_weight)
@@ -197,18 +202,24 @@ class DiffusionCodec:
 
     def _match(
         self,
+        noisy: TokenSpans,
         proposals: Proposals,
         classes: Optional[Tensor],
         gold: GoldTensors,
-        targets: DiffusionTargets,
     ) -> Tensor:
-        """Match proposals with gold by -(P^l + P^r + P^c), on one host copy.
+        """Match proposals with gold by -(P^l + P^r + P^c), and by how near they were.
 
         classes (Optional[Tensor]): scores of the classes, if the proposals have them.
         RETURNS (Tensor): gold span of each proposal, or `NOBODY`. (batch, span)
         """
-        costs = matching_costs(proposals, classes, gold).cpu().numpy()
-        matched = match(costs, targets.gold.numbers.tolist(), self.repeats)
+        costs = matching_costs(proposals, classes, gold)
+        costs += self.distance_cost * boundary_distances(noisy, gold)
+        numbers = gold.mask.sum(dim=1, keepdim=True).expand(-1, 1)
+        # One copy to the host for the whole batch.
+        host = torch.cat([costs.flatten(1), numbers], dim=1).cpu().numpy()
+        matched = match(
+            host[:, :-1].reshape(costs.shape), host[:, -1].astype(int), self.repeats
+        )
         return torch.as_tensor(matched, device=gold.start.device)
 
     def _boundary_loss(

@@ -91,6 +91,15 @@ def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tens
     )
 
 
+def boundary_distances(spans: TokenSpans, gold: GoldTensors) -> Tensor:
+    """RETURNS (Tensor): tokens between starts plus those between last ones. Shape:
+    (batch, span, gold)
+    """
+    start = spans.start[:, :, None] - gold.start[:, None]
+    last = spans.last[:, :, None] - gold.last[:, None]
+    return start.abs() + last.abs()
+
+
 def matching_costs(
     proposals: Proposals, classes: Optional[Tensor], gold: GoldTensors
 ) -> Tensor:

@@ -10,7 +10,6 @@ keys and values of the attention, keys of the pointers, and what spans are poole
 
 from typing import NamedTuple, Optional, Union, cast
 
-import torch
 from torch import Tensor, nn
 
 from ...codec import WindowBatch
@@ -19,7 +18,7 @@ from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
 from .pointer import Pointer
-from .tokens import SpanFeatures, SpanPooling, TokenMemory, sinusoids
+from .tokens import Distances, SpanFeatures, SpanPooling, TokenMemory, sinusoids
 
 CLASSIFIERS = ("denoised", "noisy")
 
@@ -72,7 +71,9 @@ class DiffusionModule(nn.Module):
             self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
             n_in = lstm_width
         self.input_dropout = nn.Dropout(input_dropout)
-        self.tokens = TokenEmbedding(n_in, hidden_width)
+        self.tokens = nn.Sequential(
+            nn.Linear(n_in, hidden_width), nn.LayerNorm(hidden_width)
+        )
         self.spans = SpanEmbedding(n_in, hidden_width, pooling)
         self.time = nn.Sequential(
             nn.Linear(SINUSOIDS, hidden_width),
@@ -135,15 +136,13 @@ class DiffusionModule(nn.Module):
         """
         time = self.time(sinusoids(time, SINUSOIDS))
         x = self.spans(memory.spans, spans, time)
+        distances = Distances.between(spans, memory.mask)
         for layer, keys_values in zip(self.layers, memory.layers):
-            x = layer(x, keys_values, memory.mask)
+            x = layer(x, keys_values, distances)
         x = self.norm(x)
-        mask = memory.mask
-        return Denoised(
-            x,
-            self.start(x, memory.start_keys, mask, noisy=spans.start, time=time),
-            self.last(x, memory.last_keys, mask, noisy=spans.last, time=time),
-        )
+        start = self.start(x, memory.start_keys, distances.start, memory.mask, time)
+        last = self.last(x, memory.last_keys, distances.last, memory.mask, time)
+        return Denoised(x, start, last)
 
     def classify(self, memory: TokenMemory, state: Tensor, spans: TokenSpans) -> Tensor:
         """Name the spans.
@@ -157,30 +156,13 @@ class DiffusionModule(nn.Module):
         return classes
 
 
-class TokenEmbedding(nn.Module):
-    """Tokens with their positions, for attention and pointers."""
-
-    def __init__(self, n_in: int, width: int) -> None:
-        super().__init__()
-        self.vectors = nn.Linear(n_in, width)
-        self.positions = nn.Linear(SINUSOIDS, width, bias=False)
-        self.norm = nn.LayerNorm(width)
-
-    def forward(self, vectors: Tensor) -> Tensor:
-        """vectors (Tensor): (batch, token, n_in). RETURNS (Tensor): (.., .., width)"""
-        position = torch.arange(vectors.shape[1], device=vectors.device)
-        where = self.positions(sinusoids(position, SINUSOIDS))
-        return self.norm(self.vectors(vectors) + where)
-
-
 class SpanEmbedding(nn.Module):
-    """Noisy spans: their tokens, where they lie, and how noisy they are."""
+    """Noisy spans: their tokens, how wide they are, and how noisy."""
 
     def __init__(self, n_in: int, width: int, pooling: str) -> None:
         super().__init__()
         self.pooling = SpanPooling(n_in, width, pooling)
-        self.start = nn.Linear(SINUSOIDS, width, bias=False)
-        self.last = nn.Linear(SINUSOIDS, width, bias=False)
+        self.width = nn.Linear(SINUSOIDS, width, bias=False)
 
     def forward(
         self, features: SpanFeatures, spans: TokenSpans, time: Tensor
@@ -192,6 +174,5 @@ class SpanEmbedding(nn.Module):
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, width)
         """
-        start = self.start(sinusoids(spans.start, SINUSOIDS))
-        last = self.last(sinusoids(spans.last, SINUSOIDS))
-        return features.of(spans) + start + last + time[:, None]
+        width = self.width(sinusoids(spans.last - spans.start, SINUSOIDS))
+        return features.of(spans) + width + time[:, None]

@@ -2,14 +2,12 @@
 
 import math
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-POINTERS = ("product", "sum")
+from .tokens import IMPOSSIBLE, N_DISTANCES
 
-REACH = 32  # tokens that lie further from the noisy boundary share one bias
-IMPOSSIBLE = -1e4  # score of tokens that do not exist
+POINTERS = ("product", "sum")
 
 
 class Pointer(nn.Module):
@@ -30,7 +28,7 @@ class Pointer(nn.Module):
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
         self.hidden = nn.Linear(width, 1) if kind == "sum" else None
-        self.distance = nn.Linear(width, 2 * REACH + 1)
+        self.distance = nn.Linear(width, N_DISTANCES)
         nn.init.zeros_(self.distance.weight)
         nn.init.zeros_(self.distance.bias)
 
@@ -39,14 +37,15 @@ class Pointer(nn.Module):
         return self.key(tokens)
 
     def forward(
-        self, state: Tensor, keys: Tensor, mask: Tensor, *, noisy: Tensor, time: Tensor
+        self, state: Tensor, keys: Tensor, distance: Tensor, mask: Tensor, time: Tensor
     ) -> Tensor:
         """Score the tokens for each span.
 
         state (Tensor): vectors of the spans. Shape: (batch, span, width)
         keys (Tensor): see `keys`. Shape: (batch, token, width)
+        distance (Tensor): of the tokens from the noisy boundary; see
+            `tokens.Distances`. Shape: (batch, span, token)
         mask (Tensor): True for real tokens. Shape: (batch, token)
-        noisy (Tensor): the token where the boundary is now. Shape: (batch, span)
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, token)
         """
@@ -56,12 +55,7 @@ class Pointer(nn.Module):
         else:
             pairs = query[:, :, None] + keys[:, None]  # (batch, span, token, width)
             scores = self.hidden(F.relu(pairs)).squeeze(dim=-1)
-        scores = scores + self._bias(noisy, time, keys.shape[1])
-        return scores.masked_fill(~mask[:, None], IMPOSSIBLE)
-
-    def _bias(self, noisy: Tensor, time: Tensor, n_tokens: int) -> Tensor:
-        """RETURNS (Tensor): (batch, span, token)"""
-        position = torch.arange(n_tokens, device=noisy.device)
-        distance = (position - noisy[:, :, None]).clamp(-REACH, REACH) + REACH
         table = self.distance(F.gelu(time))[:, None]  # (batch, 1, distance)
-        return table.expand(-1, noisy.shape[1], -1).gather(2, distance)
+        table = table.expand(-1, query.shape[1], -1)
+        scores = scores + table.gather(2, distance)
+        return scores.masked_fill(~mask[:, None], IMPOSSIBLE)

@@ -13,6 +13,10 @@ LONGEST_WAVE = 10_000.0
 
 POOLINGS = ("both", "boundaries", "mean")
 
+REACH = 32  # tokens that lie further from a boundary are all the same to it
+N_DISTANCES = 2 * REACH + 1
+IMPOSSIBLE = -1e4  # score of tokens that do not exist
+
 KeysValues = Tuple[Tensor, Tensor]
 
 
@@ -27,6 +31,28 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
     exponent = torch.arange(half, device=numbers.device) / half
     angle = numbers[..., None] * LONGEST_WAVE**-exponent
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
+
+
+class Distances(NamedTuple):
+    """How far tokens lie from the boundaries of noisy spans, from 0 to 2 REACH.
+
+    start, last (Tensor): (batch, span, token)
+    mask (Tensor): True for real tokens. Shape: (batch, token)
+    """
+
+    start: Tensor
+    last: Tensor
+    mask: Tensor
+
+    @classmethod
+    def between(cls, spans: TokenSpans, mask: Tensor) -> "Distances":
+        """RETURNS (Distances): REACH at a boundary itself, less to the left of it."""
+        position = torch.arange(mask.shape[1], device=mask.device)
+        start, last = (
+            (position - boundary[:, :, None]).clamp(-REACH, REACH) + REACH
+            for boundary in spans
+        )
+        return cls(start, last, mask)
 
 
 def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
