@@ -7,8 +7,6 @@ from torch import Tensor, nn
 from .noise import TokenSpans
 from .tokens import SpanFeatures, SpanPooling
 
-WIDTH_DEVIATION = 0.1  # of the initial width embeddings
-
 
 class DenoisedClassifier(nn.Module):
     """Reads the denoised span alone: whatever noise it came from, a span is called the
@@ -29,7 +27,6 @@ class DenoisedClassifier(nn.Module):
         super().__init__()
         self.pooling = SpanPooling(n_in, width, "both")
         self.width_embedding = nn.Embedding(n_widths, width)
-        nn.init.normal_(self.width_embedding.weight, std=WIDTH_DEVIATION)
         self.output = nn.Sequential(
             nn.GELU(), nn.Dropout(dropout), nn.Linear(width, n_labels + 1)
         )

@@ -218,7 +218,9 @@ class DiffusionCodec:
         # One copy to the host for the whole batch.
         host = torch.cat([costs.flatten(1), numbers], dim=1).cpu().numpy()
         matched = match(
-            host[:, :-1].reshape(costs.shape), host[:, -1].astype(int), self.repeats
+            host[:, :-1].reshape(costs.shape),
+            host[:, -1].astype(int).tolist(),
+            self.repeats,
         )
         return torch.as_tensor(matched, device=gold.start.device)
 
