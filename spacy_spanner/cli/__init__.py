@@ -2,8 +2,9 @@
 
 from spacy.cli._util import app as spacy_app
 
+from . import convert, stats
 from .app import app
 
 spacy_app.add_typer(app)
 
-__all__ = ["app"]
+__all__ = ["app", "convert", "stats"]

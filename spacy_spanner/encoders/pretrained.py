@@ -96,6 +96,8 @@ class PretrainedShim(PyTorchShim):
     loaded without a network, and without the folder or package it was made from.
     """
 
+    stands_missing_gradients = True  # see `training.parameters.set_frozen`
+
     def __init__(
         self,
         name: str,

@@ -19,6 +19,8 @@ class LazyShim(PyTorchShim):
     that has never been initialized: loading needs no particular order.
     """
 
+    stands_missing_gradients = True  # see `training.parameters.set_frozen`
+
     def __init__(self, build: ModuleBuilder) -> None:
         """Remember the recipe.
 

@@ -6,25 +6,26 @@ clipped by its norm over the whole model of a component. It treats tensors of Th
 of torch alike, with torch's fused kernel.
 """
 
-import re
+import warnings
 from collections import defaultdict
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union, cast
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, cast
+from weakref import WeakSet
 
 import torch
 from spacy.util import registry
-from thinc.api import Model, Optimizer, PyTorchShim
+from thinc.api import Model, Optimizer
 from thinc.types import FloatsXd
 from thinc.util import xp2torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
+from ..errors import Warnings
 from ..settings import Rule, at_least, fraction, require
-from .parameters import ENCODER, HEAD, Key, Owner, owner_of
+from .groups import Group, Schedule, default_groups, group_of, not_negative, read_groups
+from .parameters import HEAD, Key, Owner, is_frozen, owner_of, torch_shims
 
-Schedule = Any  # a number, or an iterator of numbers such as Thinc's schedules
-NOT_DECAYED = re.compile(r"(^|[._])(b|bias|G|beta|gamma)$|norm", re.IGNORECASE)
-
-not_negative = Rule("a number of at least 0", lambda value: value >= 0)
+# Optimizers that have moved weights; who stores the state of training looks here.
+in_use: "WeakSet[AdamW]" = WeakSet()
 
 
 @registry.optimizers("spacy_spanner.AdamW.v1")
@@ -32,6 +33,7 @@ def make_adamw(
     *,
     encoder: Schedule = 5e-5,
     head: Schedule = 1e-3,
+    groups: Optional[Dict[str, Dict[str, Any]]] = None,
     weight_decay: float = 0.01,
     grad_clip: float = 1.0,
     beta1: float = 0.9,
@@ -43,6 +45,9 @@ def make_adamw(
     """Make the optimizer of the papers, for `[training.optimizer]`.
 
     encoder, head (Schedule): learning rate of each part, a number or a schedule.
+        Learned prompts count as head.
+    groups (Optional[Dict[str, Dict[str, Any]]]): tensors with other rates, see
+        `groups.read_groups`; the first group whose pattern fits wins.
     weight_decay (float): decoupled decay; biases and norms have none.
     grad_clip (float): bound of the gradient's norm over a component; 0 for none.
     beta1, beta2, eps (float): as in Adam.
@@ -51,13 +56,14 @@ def make_adamw(
     RETURNS (Optimizer): see `AdamW`.
     """
     require(Rule("false", lambda value: value is False), use_averages=use_averages)
+    require(not_negative, weight_decay=weight_decay)
+    require(at_least(0), frozen_steps=frozen_steps)
+    own = read_groups(groups or {}, weight_decay)
     return AdamW(
-        {ENCODER: encoder, HEAD: head},
-        weight_decay=weight_decay,
+        [*own, *default_groups(encoder, head, weight_decay, frozen_steps)],
         grad_clip=grad_clip,
         betas=(beta1, beta2),
         eps=eps,
-        frozen_steps=frozen_steps,
     )
 
 
@@ -78,48 +84,47 @@ class AdamW(Optimizer):
 
     def __init__(
         self,
-        learn_rates: Dict[str, Schedule],
+        groups: Sequence[Group],
         *,
-        weight_decay: float,
         grad_clip: float,
         betas: Tuple[float, float],
         eps: float,
-        frozen_steps: int,
     ) -> None:
         """Take the recipe over.
 
-        learn_rates (Dict[str, Schedule]): by part of a model.
+        groups (Sequence[Group]): the first that fits a tensor holds.
         RAISES (ValueError): SP002 for a value out of its limits.
         """
-        require(not_negative, weight_decay=weight_decay, grad_clip=grad_clip, eps=eps)
+        require(not_negative, grad_clip=grad_clip, eps=eps)
         require(fraction, beta1=betas[0], beta2=betas[1])
-        require(at_least(0), frozen_steps=frozen_steps)
         super().__init__(
             0.0,
-            L2=weight_decay,
             beta1=betas[0],
             beta2=betas[1],
             eps=eps,
             grad_clip=grad_clip,
             use_averages=False,
         )
-        self.frozen_steps = frozen_steps
+        self.groups = groups
         self.states: Dict[Key, State] = {}
+        self.n_schedule_steps = 0
+        self._unused = {group.name for group in groups if group.pattern}
+        self._group_of: Dict[Tuple[Key, str], Group] = {}
+        self._unknown: Set[Key] = set()
         self._clips: Dict[str, float] = {}
         self._clipped: Dict[str, set] = defaultdict(set)
-        for part, rate in learn_rates.items():
-            self._set_rate(part, rate)
+        for group in groups:
+            self._set_attr_or_schedule(_rate_name(group.name), group.learn_rate)
+        self._show_rate()
 
-    def _set_rate(self, part: str, rate: Union[float, Any]) -> None:
-        name = f"learn_rate_{part}"
-        self._set_attr_or_schedule(name, rate)
-        if part == HEAD:
-            self.learn_rate = getattr(self, name)  # what spaCy prints
+    def _show_rate(self) -> None:
+        self.learn_rate = getattr(self, _rate_name(HEAD))  # what spaCy prints
 
     def step_schedules(self) -> None:
         """Move every learning rate on by one step."""
         super().step_schedules()
-        self.learn_rate = getattr(self, f"learn_rate_{HEAD}")
+        self.n_schedule_steps += 1
+        self._show_rate()
 
     def __call__(
         self,
@@ -136,28 +141,60 @@ class AdamW(Optimizer):
         lr_scale (float): factor on the learning rate.
         RETURNS (Tuple[FloatsXd, FloatsXd]): the same arrays.
         """
-        owner = owner_of(key)
-        part = HEAD if owner is None else owner.part
-        tensor, grad = xp2torch(weights), xp2torch(gradient)
-        factor = self._clip_factor(key, owner, grad)
-        self.nr_update[key] += 1
-        if part != ENCODER or self.nr_update[key] > self.frozen_steps:
-            grad.mul_(factor)
-            name = key[1] if owner is None else owner.name
-            rate = lr_scale * getattr(self, f"learn_rate_{part}")
-            self._update(key, tensor, grad, rate, decays=not NOT_DECAYED.search(name))
-        grad.zero_()
+        owner = self._owner(key)
+        grad = xp2torch(gradient)
+        if not is_frozen(key):
+            factor = self._clip_factor(key, owner, grad)
+            group = self._group(key, owner)
+            self.nr_update[key] += 1
+            if self.nr_update[key] > group.frozen_steps:
+                rate = lr_scale * getattr(self, _rate_name(group.name))
+                decay = group.decay_of(key[1])
+                self._update(key, xp2torch(weights), grad, factor, rate, decay)
+        if owner is None or not owner.in_torch:  # Thinc clears those of torch itself
+            grad.zero_()
         return weights, gradient
 
+    def _owner(self, key: Key) -> Optional[Owner]:
+        if key in self._unknown:
+            return None
+        owner = owner_of(key)
+        if owner is None:
+            if not self._unknown:
+                warnings.warn(Warnings.SW005.format(tensor=key[1]), stacklevel=3)
+            self._unknown.add(key)
+        return owner
+
+    def _group(self, key: Key, owner: Optional[Owner]) -> Group:
+        """Find the group of a tensor, and tell of patterns that fit none."""
+        place = key, "" if owner is None else owner.name
+        if place not in self._group_of:
+            group = self._group_of[place] = group_of(self.groups, owner)
+            self._unused.discard(group.name)
+        elif self._unused and self.nr_update[key] == 1:
+            unused, self._unused = sorted(self._unused), set()
+            message = Warnings.SW006.format(groups=", ".join(unused))
+            warnings.warn(message, stacklevel=3)
+        return self._group_of[place]
+
     def _update(
-        self, key: Key, tensor: Tensor, grad: Tensor, rate: float, *, decays: bool
+        self,
+        key: Key,
+        tensor: Tensor,
+        grad: Tensor,
+        factor: float,
+        rate: float,
+        decay: float,
     ) -> None:
         """Take one step of AdamW on one tensor."""
         if key not in self.states:
+            in_use.add(self)
             step = torch.zeros((), device=tensor.device)
             mean, square = torch.zeros_like(tensor), torch.zeros_like(tensor)
             self.states[key] = State(mean, square, step)
         mean, square, step = self.states[key]
+        # The kernel divides by the scale, which saves a pass over the gradient.
+        scale = None if factor == 1.0 else torch.tensor(1 / factor).to(grad.device)
         adamw(
             [tensor],
             [grad],
@@ -166,12 +203,13 @@ class AdamW(Optimizer):
             [],
             [step],
             fused=True,
+            grad_scale=scale,
             amsgrad=False,
             maximize=False,
             beta1=self.b1,
             beta2=self.b2,
             lr=rate,
-            weight_decay=self.L2 if decays else 0.0,
+            weight_decay=decay,
             eps=self.eps,
         )
 
@@ -197,14 +235,18 @@ class AdamW(Optimizer):
 
 
 def gradients(model: Model) -> List[Tensor]:
-    """RETURNS (List[Tensor]): all gradients of a model, of Thinc and of torch."""
+    """RETURNS (List[Tensor]): gradients of what learns, of Thinc and of torch."""
     found: List[Tensor] = []
     for node in model.walk():
         for name in node.param_names:
-            if node.has_grad(name):
+            if node.has_grad(name) and not is_frozen((node.id, name)):
                 found.append(xp2torch(cast(FloatsXd, node.get_grad(name))))
-        for shim in node.shims:
-            if isinstance(shim, PyTorchShim):
-                tensors = (tensor.grad for tensor in shim._model.parameters())
-                found.extend(grad for grad in tensors if grad is not None)
+        for shim in torch_shims(node):
+            for name, tensor in shim._model.named_parameters():
+                if tensor.grad is not None and not is_frozen((shim.id, name)):
+                    found.append(tensor.grad)
     return found
+
+
+def _rate_name(group: str) -> str:
+    return f"learn_rate_{group}"

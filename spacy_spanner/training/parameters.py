@@ -2,15 +2,19 @@
 
 An optimizer of Thinc is handed one tensor at a time, with the id of its layer. To give
 the parts of a pipeline their own learning rates, and to clip by the norm of a whole
-model, it must know more: a component registers its pipeline when it is initialized.
+model, it must know more: a component registers its pipeline when it is initialized, and
+a pipeline that was loaded is looked up when the first of its tensors comes.
 """
 
-from typing import Any, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple
-from weakref import ref
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
+from weakref import WeakSet, ref
 
 from thinc.api import Model, PyTorchShim
+from torch import nn
 
 ENCODER, HEAD = "encoder", "head"
+# Vectors that an encoder gets on top of its pretrained weights learn as fast as a head.
+NEW_IN_ENCODER = "prompts"
 
 # Thinc counts layers and shims apart, so that only id and name together are unique.
 Key = Tuple[int, str]
@@ -21,17 +25,32 @@ class Owner(NamedTuple):
 
     component (str): name of the component in the pipeline.
     part (str): "encoder" or "head".
-    name (str): component, part, layer and tensor, as patterns of groups see it.
+    layer, tensor (str): names.
     pipe (Any): weak reference to the component.
+    in_torch (bool): whether it is a parameter of a torch module.
     """
 
     component: str
     part: str
-    name: str
+    layer: str
+    tensor: str
     pipe: Any
+    in_torch: bool
+
+    @property
+    def name(self) -> str:
+        """Component, part, layer and tensor, as patterns of groups see it."""
+        return f"{self.component}.{self.part}.{self.layer}.{self.tensor}"
 
 
 _owners: Dict[Key, Owner] = {}
+_frozen: Set[Key] = set()
+_languages: "WeakSet[Any]" = WeakSet()
+
+
+def note_language(nlp: Any) -> None:
+    """Remember a pipeline, whose tensors are looked up when they are needed."""
+    _languages.add(nlp)
 
 
 def register_pipeline(pipes: Iterable[Tuple[str, Any]]) -> None:
@@ -45,32 +64,92 @@ def register_pipeline(pipes: Iterable[Tuple[str, Any]]) -> None:
 
 
 def register_component(component: str, pipe: Any) -> None:
-    """Note the owner of every tensor of one component.
-
-    A component that others listen to is encoder throughout.
-    """
+    """Note the owner of every tensor of one component."""
     for key in [key for key, owner in _owners.items() if owner.pipe() is None]:
         del _owners[key]  # of components that are gone
-    model = pipe.model
-    shared = hasattr(pipe, "listeners")
-    encoder = model if shared else model.maybe_get_ref("tok2vec")
-    inside = {id(node) for node in encoder.walk()} if encoder is not None else set()
-    for node in model.walk():
-        part = ENCODER if id(node) in inside else HEAD
+        _frozen.discard(key)
+    encoder = encoder_of(pipe)
+    inside = set() if encoder is None else {id(node) for node in encoder.walk()}
+    for node in pipe.model.walk():
+        in_encoder = id(node) in inside
         for key in tensor_keys(node):
-            name = f"{component}.{part}.{node.name}.{key[1]}"
-            _owners[key] = Owner(component, part, name, ref(pipe))
+            new = not in_encoder or key[1].split(".")[-1] == NEW_IN_ENCODER
+            _owners[key] = Owner(
+                component,
+                HEAD if new else ENCODER,
+                node.name,
+                key[1],
+                ref(pipe),
+                in_torch=key[1] not in node.param_names,
+            )
+
+
+def encoder_of(pipe: Any) -> Optional[Model]:
+    """RETURNS (Optional[Model]): the encoder of a component; one that others listen to
+    is encoder throughout.
+    """
+    model = getattr(pipe, "model", None)
+    if not isinstance(model, Model):
+        return None
+    return model if hasattr(pipe, "listeners") else model.maybe_get_ref("tok2vec")
 
 
 def tensor_keys(node: Model) -> Iterator[Key]:
     """YIELDS (Key): what an optimizer is handed for the tensors of a layer."""
     for name in node.param_names:
         yield node.id, name
-    for shim in node.shims:
-        if isinstance(shim, PyTorchShim):
-            yield from ((shim.id, name) for name, _ in shim._model.named_parameters())
+    for shim in torch_shims(node):
+        yield from ((shim.id, name) for name, _ in shim._model.named_parameters())
+
+
+def torch_shims(node: Model) -> List[PyTorchShim]:
+    """RETURNS (List[PyTorchShim]): holders of the torch modules of a layer."""
+    return [shim for shim in node.shims if isinstance(shim, PyTorchShim)]
 
 
 def owner_of(key: Key) -> Optional[Owner]:
-    """RETURNS (Optional[Owner]): None for a tensor that nobody registered."""
+    """RETURNS (Optional[Owner]): None for a tensor of no pipeline that is known."""
+    if key not in _owners:
+        for nlp in list(_languages):
+            register_pipeline(nlp.pipeline)
     return _owners.get(key)
+
+
+def is_frozen(key: Key) -> bool:
+    """RETURNS (bool): whether a tensor shall stay as it is for now."""
+    return key in _frozen
+
+
+def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
+    """Let a part of a component stay as it is, or learn again.
+
+    `AdamW` leaves the tensors out. Those of this package's own layers get no gradient
+    meanwhile, which saves the backward pass; other layers would not expect that.
+
+    pipe (Any): the component, registered before.
+    part (str): "encoder" or "head".
+    frozen (bool): whether the part stays as it is.
+    """
+    for node in pipe.model.walk():
+        keys = {key for key in tensor_keys(node) if _is_of(key, pipe, part)}
+        (_frozen.update if frozen else _frozen.difference_update)(keys)
+        for shim in filter(stands_missing_gradients, torch_shims(node)):
+            _set_gradients(shim._model, {name for _, name in keys}, not frozen)
+
+
+def _is_of(key: Key, pipe: Any, part: str) -> bool:
+    owner = _owners.get(key)
+    return owner is not None and owner.pipe() is pipe and owner.part == part
+
+
+def stands_missing_gradients(shim: Any) -> bool:
+    """RETURNS (bool): whether the layer of a shim runs when nothing in it learns."""
+    return getattr(shim, "stands_missing_gradients", False)
+
+
+def _set_gradients(module: nn.Module, names: Set[str], wanted: bool) -> None:
+    for name, parameter in module.named_parameters():
+        if name in names:
+            parameter.requires_grad_(wanted)
+            if not wanted:
+                parameter.grad = None

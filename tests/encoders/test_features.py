@@ -177,10 +177,10 @@ def test_features_learn_in_the_direction_of_the_gradient(vocab: Vocab) -> None:
     model = built(docs, **everything())
     # Less of half the squared norm: the gradient is the vector itself.
     before = [rows.copy() for rows in model.predict(docs)]
-    for _ in range(20):
+    for _ in range(50):
         vectors, backprop = model.begin_update(docs)
         backprop(vectors)
-        model.finish_update(Adam(0.05))
+        model.finish_update(Adam(0.003))
     edges = np.cumsum([N_IN, 5, 5, 4])
     parts = zip(
         np.split(before[0], edges, 1), np.split(model.predict(docs)[0], edges, 1)

@@ -10,7 +10,8 @@ from spacy.training import Example
 from thinc.api import Model, PyTorchShim, warmup_linear
 from thinc.util import xp2torch
 
-from spacy_spanner.training.optimizers import NOT_DECAYED, gradients, make_adamw
+from spacy_spanner.training.groups import NOT_DECAYED
+from spacy_spanner.training.optimizers import gradients, make_adamw
 from spacy_spanner.training.parameters import owner_of, tensor_keys
 
 from ..helpers import DATA, FACTORIES, blank_pipeline, make_examples, trained_copy
@@ -64,7 +65,7 @@ def step_of_torch(
         weight = moved[key] = weight.requires_grad_()
         weight.grad = gradient
         rate = ENCODER_RATE if owner.part == "encoder" else HEAD_RATE
-        decays = not NOT_DECAYED.search(owner.name)
+        decays = not NOT_DECAYED.search(owner.tensor)
         group = {"lr": rate, "weight_decay": decay if decays else 0.0}
         groups.append({"params": [weight], **group})
     torch.nn.utils.clip_grad_norm_(list(moved.values()), clip)
@@ -120,7 +121,8 @@ def test_schedules_move_each_group_on(factory: str) -> None:
 def test_tensor_that_nobody_registered_is_clipped_alone_as_head() -> None:
     optimizer = make_adamw(head=0.1, weight_decay=0.0, grad_clip=1.0)
     weight, gradient = np.zeros((2,), "f"), np.asarray([30.0, 40.0], "f")
-    moved, cleared = optimizer((10**9, "W"), weight, gradient)
+    with pytest.warns(UserWarning, match=r"SW005.*'W'"):
+        moved, cleared = optimizer((10**9, "W"), weight, gradient)
     # The first step of Adam has the size of the learning rate.
     np.testing.assert_allclose(moved, [-0.1, -0.1], rtol=1e-5)
     assert not cleared.any()

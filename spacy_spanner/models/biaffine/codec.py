@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from ...codec import Candidates, WindowBatch, best_labels
 from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, optional, yes_or_no
-from ...spans import SpanCells, enumerate_spans, repeats
+from ...spans import SpanCells, enumerate_spans, find_cells, repeats
 from ...types import Bools, Floats, Ints, SpanTable
-from .smoothing import SoftSpans, hard_boundaries, smooth_boundaries
+from .smoothing import hard_boundaries, smooth_boundaries
 
 
 class BiaffineTargets(NamedTuple):
@@ -104,7 +104,7 @@ class BiaffineCodec:
             exclusive=not self.multilabel,
             max_width=self.max_width,
         )
-        cell = _cell_index(cells, lengths, soft)
+        cell = find_cells(cells, *soft[:3])
         return BiaffineTargets(cells, cell, soft.label, soft.mass)
 
     def loss(
@@ -155,13 +155,3 @@ class BiaffineCodec:
         device = batch.vectors.device
         columns = [torch.as_tensor(column, device=device) for column in cells]
         return module(batch, *columns, band=self.max_width), columns
-
-
-def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:
-    """Find the rows of spans among the enumerated cells. RETURNS (Ints): (entry,)"""
-    size = int(np.max(lengths, initial=1))
-
-    def key(window: Ints, start: Ints, last: Ints) -> Ints:
-        return (window * size + start) * size + last
-
-    return np.searchsorted(key(*cells), key(*soft[:3]))

@@ -1,0 +1,103 @@
+"""Groups of tensors that learn alike: their patterns, rates and decay."""
+
+import re
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from ..settings import Rule, at_least, not_negative, one_of, optional, require
+from .parameters import ENCODER, HEAD, Owner
+
+Schedule = Any  # a number, or an iterator of numbers such as Thinc's schedules
+# Biases, and gain and bias of norms, by the name inside the layer.
+NOT_DECAYED = re.compile(r"(^|[._])(b|bias|G|beta|gamma)$|norm", re.IGNORECASE)
+
+
+def _is_pattern(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(value) and bool(re.compile(value))
+    except re.error:
+        return False
+
+
+pattern_rule = Rule("a regular expression", _is_pattern)
+group_name = Rule(
+    "a word", lambda value: isinstance(value, str) and value.isidentifier()
+)
+schedule_rule = Rule(
+    "a number of at least 0, or a schedule",
+    lambda value: hasattr(value, "__next__") or not_negative.accepts(value),
+)
+
+
+class Group(NamedTuple):
+    """Tensors that learn alike.
+
+    name (str): "encoder", "head", or a name of the user's.
+    pattern (str): regular expression, searched in component.part.layer.tensor; empty
+        for the parts themselves.
+    learn_rate (Schedule): a number or a schedule.
+    weight_decay (float): for all that decays.
+    frozen_steps (int): the tensors stay as they are for this many steps.
+    """
+
+    name: str
+    pattern: str
+    learn_rate: Schedule
+    weight_decay: float
+    frozen_steps: int
+
+    def fits(self, owner: Optional[Owner]) -> bool:
+        """RETURNS (bool): whether a tensor belongs here."""
+        if self.pattern:
+            return owner is not None and bool(re.search(self.pattern, owner.name))
+        return self.name == (HEAD if owner is None else owner.part)
+
+    def decay_of(self, tensor: str) -> float:
+        """tensor (str): name inside its layer. RETURNS (float): its weight decay."""
+        return 0.0 if NOT_DECAYED.search(tensor) else self.weight_decay
+
+
+def read_groups(blocks: Dict[str, Dict[str, Any]], weight_decay: float) -> List[Group]:
+    """Read `[training.optimizer.groups.*]`.
+
+    blocks (Dict[str, Dict[str, Any]]): by name of the group: `pattern` and
+        `learn_rate`, and if they differ from 0 steps and the optimizer's decay,
+        `frozen_steps` and `weight_decay`.
+    RETURNS (List[Group]): in the order of the config.
+    RAISES (ValueError): SP002 for a value out of its limits.
+    """
+    groups = []
+    for name, block in blocks.items():
+        where = f"groups.{name}"
+        require(group_name, **{where: name})
+        taken = Rule("a name other than encoder and head", lambda v: v not in PARTS)
+        require(taken, **{where: name})
+        for setting in block:
+            require(one_of(SETTINGS), **{where: setting})
+        require(pattern_rule, **{f"{where}.pattern": block.get("pattern")})
+        require(schedule_rule, **{f"{where}.learn_rate": block.get("learn_rate")})
+        decay, steps = block.get("weight_decay"), block.get("frozen_steps", 0)
+        require(optional(not_negative), **{f"{where}.weight_decay": decay})
+        require(at_least(0), **{f"{where}.frozen_steps": steps})
+        decay = weight_decay if decay is None else decay
+        groups.append(Group(name, block["pattern"], block["learn_rate"], decay, steps))
+    return groups
+
+
+SETTINGS = ("pattern", "learn_rate", "weight_decay", "frozen_steps")
+PARTS = (ENCODER, HEAD)
+
+
+def default_groups(
+    encoder: Schedule, head: Schedule, weight_decay: float, frozen_steps: int
+) -> List[Group]:
+    """RETURNS (List[Group]): the parts of a model; the encoder may wait."""
+    require(schedule_rule, encoder=encoder, head=head)
+    return [
+        Group(ENCODER, "", encoder, weight_decay, frozen_steps),
+        Group(HEAD, "", head, weight_decay, 0),
+    ]
+
+
+def group_of(groups: Sequence[Group], owner: Optional[Owner]) -> Group:
+    """RETURNS (Group): the first that fits; one of the parts always does."""
+    return next(group for group in groups if group.fits(owner))
