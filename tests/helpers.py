@@ -22,6 +22,9 @@ SEVERAL_LABELS: Dict[str, Dict[str, Any]] = {
     "span_offset": {},
 }
 
+# Models that look at a fixed number of spans, however long a window is.
+FIXED_NUMBER = ["span_diffusion"]
+
 Gold = Sequence[Tuple[int, int, str]]
 Data = Sequence[Tuple[str, Gold]]
 Scored = Tuple[int, int, str, float]
