@@ -9,7 +9,7 @@ from datasets import DATASETS, DEMOS, ROOT, SPANS_KEY, SPLITS, Dataset
 from report import markdown_table
 from spacy.tokens import Doc
 
-from spacy_spanner.scorers import nested_spans
+from spacy_spanner.evaluation.counts import nested_spans
 
 DATASHEET = ROOT / "assets" / "demo" / "DATASHEET.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"

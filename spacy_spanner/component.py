@@ -33,6 +33,7 @@ from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights
 from .spans import resolve_overlaps
+from .temperature import temper
 from .training.parameters import register_pipeline
 from .types import ScoredSpan, SpanTable
 from .windows import WindowPlan
@@ -121,6 +122,7 @@ class SpanRecognizer(LabelledPipe):
                 )
             )
         self._set_labels(wanted)
+        self.cfg["trained_on"] = found.counts
         self.thresholds()  # checks their labels
         self.rng = np.random.default_rng(settings.seed)
         self.gold_reader = GoldReader(self.name)
@@ -238,6 +240,8 @@ class SpanRecognizer(LabelledPipe):
         space = white_space(docs)
         spans = spans.take(~space[spans.start] & ~space[spans.end - 1])
         spans = resolve_overlaps(spans, settings.overlap)
+        # Behind the choice: tempered scores near 1 may be equal where these differ.
+        spans = spans._replace(score=temper(spans.score, settings.temperature))
         return _split_by_doc(spans, [len(doc) for doc in docs])
 
     def set_annotations(

@@ -154,6 +154,41 @@ class Errors(metaclass=_CodedMessages):
     )
     SP061 = "{source}: there is nothing to read{wanted}."
     SP062 = "The option --{name} must be one of {choices}, but is {value!r}."
+    SP070 = (
+        "{path} exists and is not empty. Choose another output, delete it, or let it "
+        "be replaced with --force."
+    )
+    SP071 = (
+        "Cannot tell which spans to look at: the pipeline has {pipeline}, and its "
+        "components write these groups: {keys}. Name one with --spans-key."
+    )
+    SP072 = (
+        "{path} {problem}. Give a .spacy file or a folder with such files, as "
+        "'spacy convert', 'spanner convert' or DocBin.to_disk write them."
+    )
+    SP073 = (
+        "{path} has no gold to compare with: none of its documents has the group "
+        "doc.spans['{key}'] or entities in doc.ents. Groups that exist: {existing}. "
+        "Name the right one with --spans-key."
+    )
+    SP074 = (
+        "Figures are drawn with matplotlib, which is not installed. Install it with: "
+        "pip install spacy-spanner[{extra}]"
+    )
+    SP075 = (
+        "The component '{component}' cannot be tuned: it has no threshold, or it gives "
+        "the spans under '{key}' no scores. Tune a component of this package, or "
+        "spancat."
+    )
+    SP076 = "There is no model {model!r}. Choose one of these factories: {existing}."
+    SP077 = (
+        "{path} trains no span component of this package: its pipeline has {pipeline}. "
+        "Use 'spacy debug data' for other components."
+    )
+    SP078 = (
+        "The {part} data of {path} cannot be read: {error} Name a .spacy file or a "
+        "folder with such files, with --paths.{part}."
+    )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."
@@ -198,4 +233,8 @@ class Warnings(metaclass=_CodedMessages):
         "Some texts have more entities than the {spans} spans that are denoised at "
         "once, and not all of them can be found. Set 'spans' of the component higher, "
         "also 'train_spans' to learn faster from these texts."
+    )
+    SW070 = (
+        "The thresholds were chosen on {dev}, and so the scores there are better than "
+        "those on other documents will be. Give others with --test."
     )

@@ -36,6 +36,9 @@ subword_features = true
 
 SCORER = {"@scorers": "spacy_spanner.spans_scorer.v1"}
 
+# The codec of every factory of this package that has been loaded.
+codec_types: Dict[str, Type[Any]] = {}
+
 
 def register_span_factory(
     name: str, *, codec_type: Type[Any], model_config: str, **defaults: Any
@@ -48,6 +51,7 @@ def register_span_factory(
     **defaults: settings whose default differs for this model.
     RETURNS (Callable): the factory function.
     """
+    codec_types[name] = codec_type
     settings = {**_defaults(SpanSettings), **_defaults(codec_type), **defaults}
 
     def make_component(

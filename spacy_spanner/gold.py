@@ -46,6 +46,15 @@ class Survey(NamedTuple):
     gold: List[Tuple[Doc, GoldSpans]]
 
     @property
+    def counts(self) -> Dict[str, int]:
+        """The size of the data, for the record."""
+        return {
+            "documents": self.n_examples,
+            "annotated": self.n_annotated,
+            "spans": self.n_spans,
+        }
+
+    @property
     def groups(self) -> str:
         """The span groups that exist, in words."""
         return ", ".join(map(repr, sorted(self.keys))) or "none"
@@ -93,6 +102,25 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
     return Survey(n_examples, n_annotated, n_spans, labels, keys, read)
 
 
+def lost_spans(
+    found: Survey, settings: SpanSettings, codec: SpanCodec
+) -> Dict[str, List[str]]:
+    """Find the gold that no prediction could ever match.
+
+    found (Survey): the data.
+    settings (SpanSettings): for the length of windows.
+    codec (SpanCodec): tells what its model cannot express.
+    RETURNS (Dict[str, List[str]]): texts of spans by reason, each under its first; some
+        reasons may have none.
+    """
+    lost: Dict[str, List[str]] = {}
+    for doc, gold in found.gold:
+        plan = plan_docs([doc], settings)
+        placed = spans_in_windows(gold.spans, plan.start, plan.end)
+        _collect(lost, doc, gold, placed.reachable, codec, settings.max_window)
+    return lost
+
+
 class GoldReader:
     """Counts lost gold by reason, and warns about each reason once.
 
@@ -115,11 +143,7 @@ class GoldReader:
         codec (SpanCodec): for the width of spans.
         labels (Set[str]): the labels of the component.
         """
-        lost: Dict[str, List[str]] = {}
-        for doc, gold in found.gold:
-            plan = plan_docs([doc], settings)
-            placed = spans_in_windows(gold.spans, plan.start, plan.end)
-            _collect(lost, doc, gold, placed.reachable, codec, settings.max_window)
+        lost = lost_spans(found, settings, codec)
         self._warn_lost(lost, found.n_spans, "in the data")
         n_missing = found.n_examples - found.n_annotated
         if n_missing:

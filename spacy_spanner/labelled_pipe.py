@@ -15,8 +15,12 @@ from thinc.api import Model
 from .codec import SpanCodec
 from .errors import Errors
 from .settings import SpanSettings
+from .temperature import temper
 from .training.parameters import register_component
 from .types import Floats
+
+# What stands in `cfg` besides settings: the labels, and the size of the training data.
+NO_SETTINGS = ("labels", "trained_on")
 
 
 class LabelledPipe(TrainablePipe):
@@ -109,7 +113,9 @@ class LabelledPipe(TrainablePipe):
             self.vocab.strings.add(label)
 
     def thresholds(self) -> Floats:
-        """RETURNS (Floats): the threshold of each label. Shape: (label,)"""
+        """RETURNS (Floats): the lowest score of each label that the head may report,
+        which is the threshold without the temperature. Shape: (label,)
+        """
         settings = self.settings
         special = settings.label_thresholds
         unknown = sorted(set(special) - set(self.labels))
@@ -122,7 +128,8 @@ class LabelledPipe(TrainablePipe):
                 )
             )
         numbers = [special.get(label, settings.threshold) for label in self.labels]
-        return np.asarray(numbers, dtype=np.float32)
+        lowest = np.asarray(numbers, dtype=np.float32)
+        return temper(lowest, 1 / settings.temperature)
 
     def from_bytes(
         self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()

@@ -1,7 +1,7 @@
-"""Fail before training when its score weights name scores that nobody produces.
+"""What happens to the scores of a training: weighed by name, and kept in `meta.json`.
 
 spaCy drops unknown keys without a word: every checkpoint then scores 0.0 and counts as
-the best one.
+the best one. And it keeps only what has a weight, be it null.
 """
 
 from itertools import islice
@@ -20,6 +20,8 @@ def check_score_weights(
     nlp: Language, pipe: Any, get_examples: Callable[[], Iterable[Example]]
 ) -> None:
     """Compare the weights of a training config with what the pipeline produces.
+
+    The component's other scores get the weight null, so that `meta.json` keeps them.
 
     nlp (Language): the pipeline, with the config.
     pipe (SpanRecognizer): the component that asks; named in the message.
@@ -48,6 +50,8 @@ def check_score_weights(
                 produced=", ".join(own),
             )
         )
+    for name in own:
+        weights.setdefault(name, None)
 
 
 def default_weights(nlp: Language, pipe: Any) -> Set[str]:

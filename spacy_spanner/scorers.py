@@ -1,20 +1,29 @@
-"""Scores of predicted spans: strict, by type, flat and nested, and calibration."""
+"""Scores of predicted spans: strict, by type, length and nesting, and calibration."""
 
 from itertools import zip_longest
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List
 
-import numpy as np
-from spacy.scorer import PRFScore, Scorer
+from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.util import registry
 
 from .annotations import annotated_spans, scores_of
+from .evaluation.calibration import (
+    collect_confidence,
+    reliability_table,
+    table_error,
+)
+from .evaluation.counts import (
+    Counts,
+    by_length,
+    by_nesting,
+    by_type,
+    count_groups,
+    macro_average,
+)
+from .evaluation.records import Reading
 from .settings import DEFAULT_SPANS_KEY
-from .types import Floats
-
-N_CALIBRATION_BINS = 10
-SpanKey = Tuple[int, int, str]
 
 
 @registry.scorers("spacy_spanner.spans_scorer.v1")
@@ -31,17 +40,14 @@ def score_spans(
     examples (Iterable[Example]): documents without annotation are left out.
     spans_key (str): the group to score, by the same rules as in training: where a
         reference has no such group, its `doc.ents` are the gold.
-    RETURNS (Dict[str, Any]): `spans_<key>_p`, `_r`, `_f` and `_per_type`; the same
-        `p`, `r`, `f` under `_flat_` (spans apart from all others) and `_nested_`
-        (spans that share tokens with another); and `_ece`, the expected calibration
-        error of the scores. What has nothing to score is None.
+    RETURNS (Dict[str, Any]): `spans_<key>_p`, `_r`, `_f` and `_per_type`; `p`, `r`, `f`
+        under `_macro_` (mean over types), `_flat_` (spans apart from all others) and
+        `_nested_` (spans that share tokens with another); `_by_length`; `_ece`, the
+        expected calibration error of the scores, and `_reliability`, the table that it
+        is made of. What has nothing to score is None.
     """
     prefix = f"spans_{spans_key}"
-    examples = [
-        example
-        for example in examples
-        if annotated_spans(example.reference, spans_key) is not None
-    ]
+    examples = annotated_examples(examples, spans_key)
     scores = Scorer.score_spans(
         examples,
         prefix,
@@ -49,9 +55,18 @@ def score_spans(
         allow_overlap=True,
     )
     readings = [read_example(example, spans_key) for example in examples]
-    scores.update(_score_by_nesting(readings, prefix))
-    scores[f"{prefix}_ece"] = calibration_error(*collect_confidence(readings))
+    scores.update(_score_breakdown(readings, prefix))
+    table = reliability_table(*collect_confidence(readings))
+    error = table_error(table)
+    scores[f"{prefix}_ece"] = error
+    rows = [row._asdict() for row in table]
+    scores[f"{prefix}_reliability"] = None if error is None else rows
     return scores
+
+
+def annotated_examples(examples: Iterable[Example], key: str) -> List[Example]:
+    """RETURNS (List[Example]): those whose references are annotated."""
+    return [eg for eg in examples if annotated_spans(eg.reference, key) is not None]
 
 
 def predicted_spans(doc: Doc, key: str) -> SpanGroup:
@@ -75,20 +90,6 @@ def _distinct(spans: Iterable[Span]) -> List[Span]:
     return list({(span.start, span.end, span.label): span for span in spans}.values())
 
 
-class Reading(NamedTuple):
-    """Gold and predicted spans of one document, on the tokens of the reference.
-
-    gold, predicted (Set[SpanKey]): spans without duplicates.
-    confidence (List[float]): the score of each predicted span that has one.
-    correct (List[bool]): whether that span is in the gold.
-    """
-
-    gold: Set[SpanKey]
-    predicted: Set[SpanKey]
-    confidence: List[float]
-    correct: List[bool]
-
-
 def read_example(example: Example, key: str) -> Reading:
     """RETURNS (Reading): what the scores are computed from."""
     gold = {
@@ -96,87 +97,36 @@ def read_example(example: Example, key: str) -> Reading:
         for span in annotated_spans(example.reference, key) or []
     }
     group = predicted_spans(example.predicted, key)
-    reading = Reading(gold, set(), [], [])
+    reading = Reading(gold, {}, [])
     for span, score in zip_longest(group, scores_of(group)):
-        # What has no place on the reference's tokens is left out of precision, as spaCy
-        # does, but its confidence was wrong.
-        aligned = [
-            (found.start, found.end, found.label_)
-            for found in example.get_aligned_spans_x2y([span], allow_overlap=True)
-        ]
-        reading.predicted.update(aligned)
-        if score is not None:
-            reading.confidence.append(score)
-            reading.correct.append(bool(aligned) and aligned[0] in gold)
+        # One at a time: the result of many would not tell which span it came from.
+        aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
+        if aligned:
+            place = aligned[0].start, aligned[0].end, aligned[0].label_
+            reading.predicted[place] = score
+        else:
+            reading.unplaced.append(score)
     return reading
 
 
-def _score_by_nesting(readings: List[Reading], prefix: str) -> Dict[str, Any]:
-    """Score apart the spans that do, and do not, share tokens with their own side.
-
-    A predicted span is right if it is anywhere in the gold, and a gold span is found
-    if it is anywhere in the prediction: only who is counted depends on nesting.
-    """
-    claims = {"flat": PRFScore(), "nested": PRFScore()}  # precision of predicted spans
-    wants = {"flat": PRFScore(), "nested": PRFScore()}  # recall of gold spans
-    for gold, predicted, _, _ in readings:
-        for name, spans in _by_nesting(predicted).items():
-            claims[name] += PRFScore(tp=len(spans & gold), fp=len(spans - gold))
-        for name, spans in _by_nesting(gold).items():
-            wants[name] += PRFScore(
-                tp=len(spans & predicted), fn=len(spans - predicted)
-            )
+def _score_breakdown(readings: List[Reading], prefix: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): macro scores, and those by nesting and by length."""
     scores: Dict[str, Any] = {}
-    for name in claims:
-        values: Tuple[Optional[float], ...] = (None, None, None)
-        if len(claims[name]) or len(wants[name]):
-            precision, recall = claims[name].precision, wants[name].recall
-            f_score = 2 * precision * recall / (precision + recall + 1e-100)
-            values = (precision, recall, f_score)
-        scores.update(zip((f"{prefix}_{name}_{letter}" for letter in "prf"), values))
+    nesting = count_groups(readings, by_nesting)
+    parts = {
+        "macro": macro_average(count_groups(readings, by_type)),
+        "flat": nesting.get("flat", Counts()).as_dict(),
+        "nested": nesting.get("nested", Counts()).as_dict(),
+    }
+    for part, values in parts.items():
+        scores.update({f"{prefix}_{part}_{letter}": values[letter] for letter in "prf"})
+    lengths = count_groups(readings, by_length)
+    ordered = sorted(lengths, key=_shortest)
+    by_class = {name: lengths[name].as_dict() for name in ordered}
+    scores[f"{prefix}_by_length"] = by_class or None
     return scores
 
 
-def _by_nesting(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
-    nested = nested_spans(spans)
-    return {"flat": spans - nested, "nested": nested}
-
-
-def nested_spans(spans: Set[SpanKey]) -> Set[SpanKey]:
-    """RETURNS (Set[SpanKey]): those that share a token with another of them."""
-    ordered = sorted(spans)
-    found: Set[SpanKey] = set()
-    widest: Optional[SpanKey] = None  # the one that reaches furthest so far
-    for span in ordered:
-        if widest is not None and span[0] < widest[1]:
-            found.update((span, widest))
-        if widest is None or span[1] > widest[1]:
-            widest = span
-    return found
-
-
-def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:
-    """RETURNS (Tuple[Floats, Floats]): scores of spans, and 1 where right. (span,)"""
-    readings = list(readings)
-    confidence = [score for reading in readings for score in reading.confidence]
-    correct = [right for reading in readings for right in reading.correct]
-    return np.asarray(confidence, dtype="f"), np.asarray(correct, dtype="f")
-
-
-def calibration_error(confidence: Floats, correct: Floats) -> Optional[float]:
-    """Compute the expected calibration error over ten bins of equal width.
-
-    Σ_bins share of spans × |mean score - share of right spans|, as in Appendix B of
-    the boundary-smoothing paper.
-
-    confidence (Floats): scores in [0, 1]. Shape: (span,)
-    correct (Floats): 1 where the span is right. Shape: (span,)
-    RETURNS (Optional[float]): None without spans.
-    """
-    if not len(confidence):
-        return None
-    bins = np.minimum(
-        (confidence * N_CALIBRATION_BINS).astype(int), N_CALIBRATION_BINS - 1
-    )
-    gap = np.bincount(bins, weights=confidence - correct, minlength=N_CALIBRATION_BINS)
-    return float(np.abs(gap).sum() / len(confidence))
+def _shortest(name: str) -> int:
+    """RETURNS (int): the first length of a class."""
+    return int(name.split("-")[0].rstrip("+"))

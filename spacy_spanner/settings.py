@@ -37,7 +37,6 @@ probability = Rule(
 not_negative = Rule(
     "a number of at least 0", lambda value: is_number(value) and 0 <= value < inf
 )
-positive = Rule("a number above 0", lambda value: is_number(value) and 0 < value < inf)
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
     lambda value: (
@@ -46,6 +45,7 @@ probabilities = Rule(
         and all(probability.accepts(number) for number in value.values())
     ),
 )
+above_0 = Rule("a number above 0", lambda value: is_number(value) and value > 0)
 yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
 text = Rule(
     "a text that is not empty", lambda value: isinstance(value, str) and bool(value)
@@ -117,6 +117,8 @@ class SpanSettings:
     spans_key (str): key in `doc.spans`: read as gold, written as prediction.
     threshold (float): a span is kept when its score is at least this.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
+    temperature (float): divides the log-odds of scores, before thresholds are applied;
+        fitted by `spanner tune`, so that scores say how often spans are right.
     overlap (str): which spans may stand together: "flat" (no shared token), "nested"
         (one inside another, but no crossing) or "any". The higher score wins.
     set_ents (str): whether `doc.ents` gets a choice without overlaps too: "off",
@@ -136,6 +138,7 @@ class SpanSettings:
     spans_key: str = DEFAULT_SPANS_KEY
     threshold: float = 0.5
     label_thresholds: Dict[str, float] = field(default_factory=dict)
+    temperature: float = 1.0
     overlap: str = "nested"
     set_ents: str = "off"
     overwrite: bool = True
@@ -151,6 +154,7 @@ class SpanSettings:
             spans_key=text,
             threshold=probability,
             label_thresholds=probabilities,
+            temperature=above_0,
             overlap=one_of(OVERLAP_POLICIES),
             set_ents=one_of(SET_ENTS_MODES),
             overwrite=yes_or_no,

@@ -1,5 +1,6 @@
 """Mistakes end at once, with a code and the way out; labels are found or given."""
 
+import io
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -12,6 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
+from spacy.training.loop import train as train_nlp
 from spacy.util import registry
 
 from .helpers import (
@@ -156,6 +158,19 @@ def test_score_weights_of_other_components_pass(factory: str, tmp_path: Path) ->
     config["nlp"]["pipeline"] = ["sentencizer", factory]
     config["components"]["sentencizer"] = {"factory": "sentencizer"}
     assert init_nlp(config).get_pipe(factory).labels == ("GPE", "ORG", "PER")
+
+
+def test_all_scores_are_kept_in_meta_after_training(tmp_path: Path) -> None:
+    config = training_config(
+        "span_biaffine", tmp_path, {"spans_sc_f": 1.0}, spans_key="sc"
+    )
+    config["training"].update(max_steps=2, eval_frequency=1)
+    train_nlp(init_nlp(config), tmp_path, stdout=io.StringIO(), stderr=io.StringIO())
+    kept = srsly.read_json(tmp_path / "model-last" / "meta.json")["performance"]
+    assert set(kept["spans_sc_per_type"]) == {"GPE", "ORG", "PER"}
+    assert kept["spans_sc_by_length"]["4"]["gold"] == 2
+    assert {"spans_sc_macro_f", "spans_sc_nested_f", "spans_sc_ece"} <= set(kept)
+    assert "spans_sc_reliability" in kept
 
 
 def test_score_weights_do_not_stop_blank_pipelines(factory: str) -> None:

@@ -1,22 +1,17 @@
 """Scores against numbers worked out by hand."""
 
-from typing import Dict, List, Optional, Sequence, Set
+import json
+from typing import Dict, List, Optional, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_spanner.scorers import (
-    calibration_error,
-    make_spans_scorer,
-    nested_spans,
-    score_spans,
-)
+from spacy_spanner.evaluation.calibration import calibration_error
+from spacy_spanner.scorers import make_spans_scorer, score_spans
 
 from .helpers import Gold, annotate
 
@@ -88,6 +83,47 @@ def test_scorer_two_labels_on_one_span_are_nested() -> None:
     scores = score_spans([example_of([(0, 2, "A"), (0, 2, "C")], gold)])
     assert prf(scores, "spans_ents_nested") == [0.5, 0.5, 0.5]
     assert prf(scores, "spans_ents_flat") == [0.0, 0.0, 0.0]
+
+
+def test_scorer_macro_by_hand() -> None:
+    # A: 1, 1, 1; B: nothing right; C: predicted only. Every type counts the same.
+    scores = score_spans([example_of([*PREDICTED, (2, 3, "C")], GOLD)])
+    assert prf(scores, "spans_ents_macro") == [0.3333, 0.3333, 0.3333]
+
+
+def test_scorer_by_length_by_hand() -> None:
+    by_length = score_spans([example_of(PREDICTED, GOLD)])["spans_ents_by_length"]
+    one, four = by_length.pop("1"), by_length.pop("4")
+    # Of length 1: predicted (6, 7) is right, (7, 8) is not; gold (1, 2) is missed.
+    assert one == {"p": 0.5, "r": 0.5, "f": 0.5, "gold": 2, "predicted": 2}
+    assert four == {"p": 1.0, "r": 1.0, "f": 1.0, "gold": 1, "predicted": 1}
+    assert by_length == {}
+
+
+def test_scorer_lengths_are_in_order() -> None:
+    words = [str(number) for number in range(40)]
+    doc = Doc(Vocab(), words=words)
+    spans = [(0, width, "A") for width in (30, 10, 9, 6, 5, 1)]
+    example = Example(annotate(doc, spans), annotate(doc.copy(), spans))
+    by_length = score_spans([example])["spans_ents_by_length"]
+    assert list(by_length) == ["1", "5", "6-9", "10+"]
+    assert [row["gold"] for row in by_length.values()] == [1, 1, 2, 2]
+
+
+def test_scorer_reliability_by_hand() -> None:
+    example = example_of(PREDICTED, [(0, 4, "A"), (7, 8, "B")], [0.95, 0.91, 0.55])
+    table = score_spans([example])["spans_ents_reliability"]
+    assert [row["n_spans"] for row in table] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 2]
+    assert table[9]["confidence"] == pytest.approx(0.93, abs=1e-6)
+    assert table[9]["accuracy"] == 0.5
+    assert table[5]["accuracy"] == 1.0
+    assert table[0]["confidence"] is table[0]["accuracy"] is None
+    assert (table[9]["low"], table[9]["high"]) == (0.9, 1.0)
+
+
+def test_scorer_scores_can_be_stored_as_json() -> None:
+    scores = score_spans([example_of(PREDICTED, GOLD, [0.9, 0.8, 0.7])])
+    assert json.loads(json.dumps(scores)) == scores
 
 
 def test_scorer_adjacent_spans_are_flat() -> None:
@@ -298,29 +334,3 @@ def test_scorer_registered_is_the_function() -> None:
     examples = [example_of(PREDICTED, GOLD)]
     scores = make_spans_scorer()(examples, spans_key="ents", threshold=0.5)
     assert scores == score_spans(examples)
-
-
-def test_nested_spans_by_hand() -> None:
-    spans = {(0, 5, "A"), (1, 2, "B"), (3, 4, "A"), (5, 6, "A"), (7, 8, "A")}
-    assert nested_spans(spans) == {(0, 5, "A"), (1, 2, "B"), (3, 4, "A")}
-    assert nested_spans({(0, 1, "A"), (0, 1, "B"), (1, 2, "A")}) == {
-        (0, 1, "A"),
-        (0, 1, "B"),
-    }
-    assert nested_spans(set()) == set()
-
-
-@given(
-    st.sets(
-        st.tuples(st.integers(0, 9), st.integers(1, 5), st.sampled_from("AB")),
-        max_size=8,
-    )
-)
-def test_nested_spans_equal_the_comparison_of_all_pairs(rows: Set) -> None:
-    spans = {(start, start + width, label) for start, width, label in rows}
-    expected = {
-        one
-        for one in spans
-        if any(two != one and two[0] < one[1] and one[0] < two[1] for two in spans)
-    }
-    assert nested_spans(spans) == expected

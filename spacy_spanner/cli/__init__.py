@@ -2,9 +2,18 @@
 
 from spacy.cli._util import app as spacy_app
 
-from . import convert, stats
+from . import convert, debug_data, evaluate, init_config, model_card, stats, tune
 from .app import app
 
 spacy_app.add_typer(app)
 
-__all__ = ["app", "convert", "stats"]
+__all__ = [
+    "app",
+    "convert",
+    "debug_data",
+    "evaluate",
+    "init_config",
+    "model_card",
+    "stats",
+    "tune",
+]

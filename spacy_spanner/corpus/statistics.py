@@ -9,7 +9,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..annotations import annotated_spans
-from ..scorers import nested_spans
+from ..evaluation.counts import nested_spans
 from ..settings import Rule, at_least, one_of, probability, require
 from ..types import SpanTable
 from ..windows import WINDOW_MODES, plan_windows, spans_in_windows

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch, best_labels
 from ...errors import Warnings
-from ...settings import at_least, check, not_negative, one_of, optional, positive
+from ...settings import above_0, at_least, check, not_negative, one_of, optional
 from ...spans import repeats
 from ...types import Bools, Floats, Ints, SpanTable
 from .decoding import SCORES, Proposals, best_spans, first_of_equals, label_scores
@@ -105,7 +105,7 @@ class DiffusionCodec:
             draws=at_least(1),
             timesteps=at_least(1),
             schedule=one_of(SCHEDULES),
-            scale=positive,
+            scale=above_0,
             expansion=one_of(EXPANSIONS),
             repeats=optional(at_least(1)),
             distance_cost=not_negative,

@@ -1,0 +1,63 @@
+"""The command `spanner debug-data`."""
+
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
+
+import typer
+from wasabi import msg
+
+from .app import app
+from .shell import CODE, plain_errors, prepare
+
+TAKES_OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command("debug-data", context_settings=TAKES_OVERRIDES)
+def debug_data_cli(
+    ctx: typer.Context,  # for overrides of the config
+    config: Path = typer.Argument(..., help="The training config"),
+    test: Optional[Path] = typer.Option(
+        None, "--test", "-t", help="Test part, to look for training data in it"
+    ),
+    strict: bool = typer.Option(False, help="Let warnings count as errors"),
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="JSON file for counts and findings"
+    ),
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Look for what is wrong with the data of a training.
+
+    Settings of the config are overridden as in `spacy train`: --paths.train corpus.
+    Ends with exit code 1 where training would fail or its scores would mean nothing.
+    """
+    from spacy.cli._util import parse_config_overrides
+
+    from ..evaluation.debug_data import debug_data
+    from ..files import write_json
+
+    with plain_errors():
+        prepare(code=code_path)
+        checks = debug_data(config, parse_config_overrides(ctx.args), test=test)
+    show: Dict[str, Callable] = {
+        "error": msg.fail,
+        "warning": msg.warn,
+        "good": msg.good,
+    }
+    for check in checks:
+        msg.divider(check.component)
+        for finding in check.findings:
+            say = show.get(finding.level, msg.good)
+            say(finding.text, finding.advice or None)
+    if output is not None:
+        write_json(output, [as_json(check) for check in checks])
+    levels = [finding.level for check in checks for finding in check.findings]
+    wrong = levels.count("error") + (levels.count("warning") if strict else 0)
+    msg.text(f"{levels.count('error')} errors, {levels.count('warning')} warnings")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def as_json(check: Any) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): counts and findings as plain data."""
+    findings: List[Dict[str, str]] = [one._asdict() for one in check.findings]
+    return {**check._asdict(), "findings": findings}

@@ -1,0 +1,1 @@
+"""Evaluation, calibration and analysis: functions that return data."""

@@ -1,0 +1,96 @@
+"""How far scores are from the share of spans that are right.
+
+Appendix B of "Boundary Smoothing for Named Entity Recognition" (ACL 2022): ten bins of
+equal width, and the expected calibration error over these.
+"""
+
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ..types import Floats
+from .records import Reading
+
+N_CALIBRATION_BINS = 10
+
+
+class ReliabilityBin(NamedTuple):
+    """The spans whose score lies between two limits.
+
+    low, high (float): limits; `high` itself belongs to the next bin, but 1 to the last.
+    n_spans (int): number of spans.
+    confidence (Optional[float]): mean score; None in an empty bin.
+    accuracy (Optional[float]): share of spans that are right; None in an empty bin.
+    """
+
+    low: float
+    high: float
+    n_spans: int
+    confidence: Optional[float]
+    accuracy: Optional[float]
+
+
+def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:
+    """Gather the scores of predicted spans. A span without a place on the reference's
+    tokens is left out of precision, as spaCy does, but its confidence was wrong.
+
+    RETURNS (Tuple[Floats, Floats]): scores, and 1 where the span is right. (span,)
+    """
+    confidence: List[float] = []
+    correct: List[bool] = []
+    for gold, predicted, unplaced in readings:
+        for span, score in predicted.items():
+            if score is not None:
+                confidence.append(score)
+                correct.append(span in gold)
+        wrong = [score for score in unplaced if score is not None]
+        confidence += wrong
+        correct += [False] * len(wrong)
+    return np.asarray(confidence, dtype="f"), np.asarray(correct, dtype="f")
+
+
+def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBin]:
+    """Sort spans into ten bins of equal width by their score.
+
+    confidence (Floats): scores in [0, 1]. Shape: (span,)
+    correct (Floats): 1 where the span is right. Shape: (span,)
+    RETURNS (List[ReliabilityBin]): all bins, in order.
+    """
+    last = N_CALIBRATION_BINS - 1
+    index = np.minimum((confidence * N_CALIBRATION_BINS).astype(int), last)
+    columns = [
+        np.bincount(index, weights=weights, minlength=N_CALIBRATION_BINS).tolist()
+        for weights in (None, confidence, correct)
+    ]
+    return [
+        ReliabilityBin(
+            place / N_CALIBRATION_BINS,
+            (place + 1) / N_CALIBRATION_BINS,
+            count,
+            total / count if count else None,
+            right / count if count else None,
+        )
+        for place, (count, total, right) in enumerate(zip(*columns))
+    ]
+
+
+def calibration_error(confidence: Floats, correct: Floats) -> Optional[float]:
+    """Compute the expected calibration error: Σ_bins share of spans × |mean score -
+    share of right spans|.
+
+    confidence (Floats): scores in [0, 1]. Shape: (span,)
+    correct (Floats): 1 where the span is right. Shape: (span,)
+    RETURNS (Optional[float]): None without spans.
+    """
+    return table_error(reliability_table(confidence, correct))
+
+
+def table_error(table: Sequence[ReliabilityBin]) -> Optional[float]:
+    """RETURNS (Optional[float]): the calibration error of a table, None if empty."""
+    total = sum(row.n_spans for row in table)
+    gaps = [
+        row.n_spans * abs(row.confidence - row.accuracy)
+        for row in table
+        if row.confidence is not None and row.accuracy is not None
+    ]
+    return sum(gaps) / total if total else None

@@ -1,0 +1,1 @@
+"""Figures of plain data, drawn with matplotlib (extra `plots`)."""

@@ -1,0 +1,136 @@
+"""Sentences with gold and predicted spans as HTML, in the style of displaCy's spans.
+
+Every span is a bar on a line of its own below the text: gold spans (outlined) on the
+upper lines, predicted ones (filled) on the lower. Colours belong to labels; what is
+wrong is marked, and every bar carries its score as a tooltip.
+"""
+
+from html import escape
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+N_COLORS = 12
+KIND_NAMES = {
+    "correct": "right",
+    "label": "wrong label",
+    "boundary": "wrong boundaries",
+    "both": "wrong boundaries and label",
+    "missed": "missed",
+    "spurious": "spurious",
+}
+SIDES = ("gold", "predicted")
+
+
+def label_colors(labels: Sequence[str]) -> Dict[str, int]:
+    """RETURNS (Dict[str, int]): number of the colour of each label."""
+    return {label: place % N_COLORS for place, label in enumerate(sorted(labels))}
+
+
+def assign_lines(spans: Sequence[Dict[str, Any]]) -> List[int]:
+    """Give each span the first line where it shares no token with others: gold first,
+    predicted spans below all gold ones, longer spans above those inside them.
+
+    spans (Sequence[Dict[str, Any]]): with `start`, `end`, `label` and `side`.
+    RETURNS (List[int]): line of each, from 0.
+    """
+    lines = [0] * len(spans)
+    first = 0
+    for side in SIDES:
+        mine = [place for place, span in enumerate(spans) if span["side"] == side]
+        mine.sort(key=lambda place: _layout_order(spans[place]))
+        ends: List[int] = []
+        for place in mine:
+            start, end = spans[place]["start"], spans[place]["end"]
+            free = (line for line, taken in enumerate(ends) if taken <= start)
+            line = next(free, len(ends))
+            ends[line : line + 1] = [end]
+            lines[place] = first + line
+        first += len(ends)
+    return lines
+
+
+def _layout_order(span: Dict[str, Any]) -> Tuple[int, int, str]:
+    return span["start"], -span["end"], span["label"]
+
+
+def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
+    """Render the text of an error with its spans.
+
+    item (Dict[str, Any]): see `error_list.find_errors`.
+    colors (Dict[str, int]): colour of each label.
+    RETURNS (str): HTML without scripts.
+    """
+    placed = list(zip(item["spans"], assign_lines(item["spans"])))
+    parts = []
+    for place, (word, space) in enumerate(zip(item["words"], item["spaces"])):
+        here = [
+            (span, line)
+            for span, line in placed
+            if span["start"] <= place < span["end"]
+        ]
+        bars = "".join(_bar(span, line, place, colors) for span, line in here)
+        depth = max((line + 1 for _, line in here), default=0)
+        text = escape(word) if word.strip() else "&#9251;"
+        style = f' style="--depth:{depth}"' if depth else ""
+        # Bars reach up to the next word; a line may be broken behind each word.
+        gap = "&nbsp;" if space and bars else ""
+        parts.append(f'<span class="token"{style}>{text}{gap}{bars}</span>')
+        if space:
+            parts.append("<wbr>" if gap else " ")
+    return "".join(parts)
+
+
+def _bar(span: Dict[str, Any], line: int, place: int, colors: Dict[str, int]) -> str:
+    """RETURNS (str): the part of a bar below one token."""
+    classes = ["bar", span["side"], f"c{colors[span['label']]}"]
+    wrong = span["kind"] != "correct"
+    chip = ""
+    if wrong:
+        classes.append("wrong")
+    if place == span["start"]:
+        classes.append("first")
+        mark = "&#10007;&thinsp;" if wrong else ""
+        chip = f"<b>{mark}{escape(span['label'])}</b>"
+    if place == span["end"] - 1:
+        classes.append("last")
+    tip = escape(tooltip(span), quote=True)
+    names = " ".join(classes)
+    return f'<i class="{names}" style="--line:{line}" title="{tip}">{chip}</i>'
+
+
+def tooltip(span: Dict[str, Any]) -> str:
+    """RETURNS (str): what a span is, whether it is right, and its score."""
+    shown = f"{span['side']} {span['label']}: {KIND_NAMES[span['kind']]}"
+    return f"{shown}, score {score_text(span['score'])}"
+
+
+def score_text(score: Optional[float]) -> str:
+    """RETURNS (str): the score; words where there is none."""
+    return "unknown" if score is None else f"{score:.2f}"
+
+
+def explain(error: Dict[str, Any]) -> str:
+    """Say in words what is wrong.
+
+    error (Dict[str, Any]): one of the `errors` of `error_list.find_errors`.
+    RETURNS (str): HTML.
+    """
+    gold, predicted = (_named(error[side]) for side in SIDES)
+    if error["kind"] == "missed":
+        return f"missed {gold}{_hint(error['gold'])}"
+    score = f", score {score_text(error['predicted']['score'])}"
+    if error["kind"] == "spurious":
+        return f"spurious {predicted}{score}"
+    kind = f" ({error['boundary']})" if error["boundary"] else ""
+    return f"{predicted} instead of {gold}{kind}{score}"
+
+
+def _named(span: Optional[Dict[str, Any]]) -> str:
+    if span is None:
+        return ""
+    return f"<b>{escape(span['label'])}</b> &ldquo;{escape(span['text'])}&rdquo;"
+
+
+def _hint(gold: Dict[str, Any]) -> str:
+    if gold["score"] is None:
+        return ""
+    return f", although it scored {gold['score']:.3f}"

@@ -1,0 +1,147 @@
+"""Let a pipeline predict a corpus, also with a lower threshold than its own."""
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
+
+from spacy.language import Language
+from spacy.training import Corpus, Example
+
+from ..annotations import annotated_spans
+from ..errors import Errors
+from ..scorers import annotated_examples, read_example
+from ..settings import DEFAULT_SPANS_KEY
+from .records import Reading
+from .thresholds import CURVE_FLOOR
+
+Track = Callable[..., Iterable[Any]]
+
+
+def untracked(items: Iterable[Any], **_: Any) -> Iterable[Any]:
+    """RETURNS (Iterable[Any]): the items, without a word about progress."""
+    return items
+
+
+class SpanSource(NamedTuple):
+    """Where the spans of a pipeline come from.
+
+    key (str): the group in `doc.spans`.
+    name (Optional[str]): the component that writes it, if it is known.
+    pipe (Any): that component, or None.
+    """
+
+    key: str
+    name: Optional[str] = None
+    pipe: Any = None
+
+    @property
+    def threshold(self) -> Optional[float]:
+        """The threshold of the component; None if it has none."""
+        cfg = getattr(self.pipe, "cfg", None) or {}
+        value = cfg.get("threshold")
+        return float(value) if isinstance(value, (int, float)) else None
+
+
+def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
+    """Find the component whose spans are evaluated: this package's, spancat, or any
+    other that names its group.
+
+    nlp (Language): the pipeline.
+    key (Optional[str]): the group; needed where several components write groups.
+    RETURNS (SpanSource): where several write to the group, the last.
+    RAISES (ValueError): SP071 where the key cannot be told.
+    """
+    sources = [
+        SpanSource(written, name, pipe)
+        for name, pipe in nlp.pipeline
+        for written in [group_written_by(pipe)]
+        if written is not None
+    ]
+    if key is not None:
+        return ([s for s in sources if s.key == key] or [SpanSource(key)])[-1]
+    keys = sorted({source.key for source in sources})
+    if len(keys) != 1:
+        raise ValueError(
+            Errors.SP071.format(
+                pipeline=", ".join(nlp.pipe_names) or "no component",
+                keys=", ".join(map(repr, keys)) or "none",
+            )
+        )
+    return sources[-1]
+
+
+def group_written_by(pipe: Any) -> Optional[str]:
+    """RETURNS (Optional[str]): key of the group that a component writes."""
+    cfg = getattr(pipe, "cfg", None)
+    if isinstance(cfg, dict) and isinstance(cfg.get("spans_key"), str):
+        return cfg["spans_key"]
+    key = getattr(pipe, "key", None)  # spaCy's span_ruler
+    return getattr(pipe, "spans_key", key) if isinstance(key, str) else None
+
+
+def read_corpus(
+    path: Path, nlp: Language, key: str = DEFAULT_SPANS_KEY
+) -> List[Example]:
+    """Read annotated documents.
+
+    path (Path): a `.spacy` file, or a folder of these.
+    nlp (Language): makes the documents to predict.
+    key (str): the group that holds the gold.
+    RETURNS (List[Example]): annotated examples.
+    RAISES (ValueError): SP072 without a readable file, SP073 without annotation.
+    """
+    if not path.exists():
+        raise ValueError(Errors.SP072.format(path=path, problem="does not exist"))
+    try:
+        examples = list(Corpus(path)(nlp))
+    except Exception as error:  # zlib, msgpack, E167: all say nothing to a user
+        problem = f"is not in spaCy's binary format ({type(error).__name__})"
+        raise ValueError(Errors.SP072.format(path=path, problem=problem)) from error
+    if not examples:
+        raise ValueError(Errors.SP072.format(path=path, problem="has no documents"))
+    if not annotated_examples(examples, key):
+        groups = sorted({name for eg in examples for name in eg.reference.spans})
+        existing = ", ".join(map(repr, groups)) or "none"
+        raise ValueError(Errors.SP073.format(path=path, key=key, existing=existing))
+    return [eg for eg in examples if annotated_spans(eg.reference, key) is not None]
+
+
+def predict(
+    nlp: Language, examples: Iterable[Example], *, track: Track = untracked
+) -> List[Example]:
+    """Run the pipeline on fresh documents.
+
+    examples (Iterable[Example]): annotated examples; they are not changed.
+    track (Track): shows the progress.
+    RETURNS (List[Example]): the same references beside predicted documents.
+    """
+    examples = list(examples)
+    docs = nlp.pipe(eg.predicted.copy() for eg in examples)
+    tracked = track(docs, total=len(examples), what="Predicting")
+    return [Example(doc, eg.reference) for doc, eg in zip(tracked, examples)]
+
+
+def read_predictions(
+    nlp: Language,
+    examples: Iterable[Example],
+    key: str,
+    *,
+    track: Track = untracked,
+) -> List[Reading]:
+    """RETURNS (List[Reading]): gold and predicted spans of each example."""
+    return [read_example(eg, key) for eg in predict(nlp, examples, track=track)]
+
+
+@contextmanager
+def lowered_threshold(
+    source: SpanSource, threshold: float = CURVE_FLOOR
+) -> Iterator[None]:
+    """Let a component report what it is less sure of, for a while."""
+    saved = dict(source.pipe.cfg)
+    source.pipe.cfg["threshold"] = threshold
+    if "label_thresholds" in saved:
+        source.pipe.cfg["label_thresholds"] = {}
+    try:
+        yield
+    finally:
+        source.pipe.cfg.update(saved)

@@ -1,0 +1,211 @@
+"""All that is known about a model on a corpus, as plain data for JSON and reports."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
+
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+
+from .. import __version__
+from ..labelled_pipe import NO_SETTINGS
+from ..scorers import read_example, score_spans
+from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
+from .confusion import boundary_errors, label_confusion, offset_table
+from .counts import by_type, count_groups
+from .error_list import find_errors
+from .matching import count_kinds, match_reading
+from .partial import partial_scores
+from .predicting import (
+    SpanSource,
+    Track,
+    find_source,
+    lowered_threshold,
+    predict,
+    read_corpus,
+    read_predictions,
+    untracked,
+)
+from .records import Reading
+from .thresholds import (
+    CURVE_FLOOR,
+    best_point,
+    curves_by_label,
+    f_objective,
+    scored_spans,
+    threshold_curve,
+)
+
+
+class Evaluation(NamedTuple):
+    """What a model said about a corpus.
+
+    name (str): how the model is called in tables.
+    examples (List[Example]): references beside predicted documents.
+    readings (List[Reading]): the spans of these.
+    unfiltered (Optional[List[Reading]]): the same, predicted with a low threshold; None
+        where the spans have no scores, or their component no threshold.
+    metrics (Dict[str, Any]): everything computed from these, as plain data.
+    errors (List[Dict[str, Any]]): see `error_list.find_errors`.
+    """
+
+    name: str
+    examples: List[Example]
+    readings: List[Reading]
+    unfiltered: Optional[List[Reading]]
+    metrics: Dict[str, Any]
+    errors: List[Dict[str, Any]]
+
+
+def evaluate_pipeline(
+    nlp: Language,
+    data: Path,
+    *,
+    name: str,
+    key: Optional[str] = None,
+    seed: int = 0,
+    n_samples: int = N_SAMPLES,
+    track: Track = untracked,
+) -> Evaluation:
+    """Evaluate any pipeline that writes a span group.
+
+    nlp (Language): the pipeline.
+    data (Path): annotated documents; see `predicting.read_corpus`.
+    name (str): how the model is called in tables.
+    key (Optional[str]): the group; found by itself where only one is written.
+    seed, n_samples (int): of the resampling.
+    track (Track): shows the progress.
+    RETURNS (Evaluation): see there.
+    RAISES (ValueError): SP071, SP072, SP073.
+    """
+    source = find_source(nlp, key)
+    gold = read_corpus(data, nlp, source.key)
+    examples = predict(nlp, gold, track=track)
+    readings = [read_example(example, source.key) for example in examples]
+    unfiltered = None
+    if source.threshold is not None and has_scores(readings):
+        with lowered_threshold(source, min(CURVE_FLOOR, source.threshold)):
+            unfiltered = read_predictions(nlp, gold, source.key, track=track)
+    metrics = {
+        "model": describe_model(nlp, source, name),
+        "data": describe_data(data, examples, readings),
+        **measure(examples, readings, source, seed=seed, n_samples=n_samples),
+        "thresholds": describe_thresholds(readings, unfiltered, source),
+    }
+    errors = find_errors(examples, readings, unfiltered)
+    return Evaluation(name, examples, readings, unfiltered, metrics, errors)
+
+
+def has_scores(readings: Iterable[Reading]) -> bool:
+    """RETURNS (bool): whether no predicted span lacks a score."""
+    return all(None not in reading.predicted.values() for reading in readings)
+
+
+def describe_model(nlp: Language, source: SpanSource, name: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): what the model is, and its settings."""
+    settings = getattr(source.pipe, "cfg", None) or {}
+    return {
+        "name": name,
+        "pipeline": list(nlp.pipe_names),
+        "component": source.name,
+        "factory": nlp.get_pipe_meta(source.name).factory if source.name else None,
+        "spans_key": source.key,
+        "settings": {k: v for k, v in settings.items() if k not in NO_SETTINGS},
+        "version": nlp.meta.get("version"),
+        "spacy": spacy.__version__,
+        "spacy_spanner": __version__,
+    }
+
+
+def describe_data(
+    path: Path, examples: Sequence[Example], readings: Sequence[Reading]
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): how much was scored."""
+    by_label = count_groups(readings, by_type)
+    return {
+        "name": path.name,
+        "documents": len(examples),
+        "tokens": sum(len(example.reference) for example in examples),
+        "gold": sum(len(reading.gold) for reading in readings),
+        "predicted": sum(len(reading.predicted) for reading in readings),
+        "without_place": sum(len(reading.unplaced) for reading in readings),
+        "labels": {
+            label: {"gold": counts.gold, "predicted": counts.predicted}
+            for label, counts in sorted(by_label.items())
+        },
+    }
+
+
+def measure(
+    examples: Sequence[Example],
+    readings: Sequence[Reading],
+    source: SpanSource,
+    *,
+    seed: int,
+    n_samples: int,
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): all scores that need no other threshold."""
+    prefix = f"spans_{source.key}_"
+    scores = score_spans(examples, spans_key=source.key)
+    labels = sorted(count_groups(readings, by_type))
+    matches = [match for reading in readings for match in match_reading(reading)]
+    resampled = partial(intervals, readings, seed=seed, n_samples=n_samples)
+    overall, by_label = resampled(), resampled(group=by_type, names=labels)
+    return {
+        "scores": {name[len(prefix) :]: value for name, value in scores.items()},
+        "intervals": overall and as_lists(overall["all"]),
+        "intervals_by_type": by_label
+        and {label: as_lists(by_label[label]) for label in labels},
+        "samples": n_samples,
+        "partial": partial_scores(readings),
+        "kinds": count_kinds(matches),
+        "boundaries": boundary_errors(matches),
+        "confusion": label_confusion(matches),
+        "offsets": offset_table(matches),
+    }
+
+
+def as_lists(by_score: Dict[str, Interval]) -> Dict[str, List[float]]:
+    """RETURNS (Dict[str, List[float]]): intervals as they look in JSON."""
+    return {letter: list(interval) for letter, interval in by_score.items()}
+
+
+def describe_thresholds(
+    readings: Sequence[Reading],
+    unfiltered: Optional[Sequence[Reading]],
+    source: SpanSource,
+) -> Optional[Dict[str, Any]]:
+    """RETURNS (Optional[Dict[str, Any]]): curves, and the best threshold on this data;
+    None where no curve can be drawn.
+    """
+    if unfiltered is None or not any(reading.predicted for reading in unfiltered):
+        return None
+    by_label = sorted(count_groups(unfiltered, by_type).items())
+    labels = [label for label, counts in by_label if counts.gold]
+    curve = threshold_curve(scored_spans(unfiltered))
+    return {
+        "current": source.threshold,
+        "by_label": dict(source.pipe.cfg.get("label_thresholds") or {}),
+        "best": best_point(curve, f_objective())._asdict(),
+        "curves": curves_by_label(unfiltered, labels),
+    }
+
+
+def compare(first: Evaluation, second: Evaluation, **draws: int) -> Dict[str, Any]:
+    """Compare two models on the same documents.
+
+    first, second (Evaluation): of the same corpus.
+    **draws (int): `seed` and `n_samples` of the resampling.
+    RETURNS (Dict[str, Any]): see `bootstrap.compare_pairs`; and F1 by type of both.
+    """
+    result = compare_pairs(first.readings, second.readings, **draws)
+    if result["interval"] is not None:
+        result["interval"] = as_lists(result["interval"])
+    sides = [count_groups(side.readings, by_type) for side in (first, second)]
+    result["by_type"] = {
+        label: [side[label].f_score if label in side else 0.0 for side in sides]
+        for label in sorted({*sides[0], *sides[1]})
+    }
+    result["names"] = [first.name, second.name]
+    return result

@@ -1,0 +1,136 @@
+"""Precision, recall and F against the threshold, and the threshold that serves best.
+
+Conflicts between spans are decided by score, higher first, so what a higher threshold
+gives is what a lower one gave, without the spans below: one prediction with a low
+threshold is enough for the whole curve.
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from ..types import Bools, Floats
+from .counts import f_beta
+from .records import Reading
+
+# Lowest threshold that curves show: below, a model reports nearly every span there is.
+CURVE_FLOOR = 0.05
+GRID = [round(step / 100, 2) for step in range(5, 100)]
+
+
+class CurvePoint(NamedTuple):
+    """What a threshold gives."""
+
+    threshold: float
+    p: float
+    r: float
+    f: float
+    n_predicted: int
+
+
+class ScoredSpans(NamedTuple):
+    """Predicted spans of all documents and the number of gold spans, of one label or
+    of all.
+
+    score (Floats): 1 for spans without a score. (span,)
+    right (Bools): whether the span is in the gold. (span,)
+    n_gold (int): gold spans.
+    """
+
+    score: Floats
+    right: Bools
+    n_gold: int
+
+
+def scored_spans(
+    readings: Iterable[Reading], label: Optional[str] = None
+) -> ScoredSpans:
+    """Gather what a curve is made of.
+
+    readings (Iterable[Reading]): documents, predicted with a low threshold.
+    label (Optional[str]): leave out the spans of all others.
+    RETURNS (ScoredSpans): predicted spans in any order.
+    """
+    score: List[float] = []
+    right: List[bool] = []
+    n_gold = 0
+    for gold, predicted, _ in readings:
+        n_gold += sum(label in (None, span[2]) for span in gold)
+        for span, value in predicted.items():
+            if label in (None, span[2]):
+                score.append(1.0 if value is None else value)
+                right.append(span in gold)
+    return ScoredSpans(np.asarray(score, dtype="f"), np.asarray(right, bool), n_gold)
+
+
+def threshold_curve(
+    spans: ScoredSpans, grid: Sequence[float] = GRID
+) -> List[CurvePoint]:
+    """Compute precision, recall and F1 for each threshold of a grid.
+
+    spans (ScoredSpans): see `scored_spans`.
+    grid (Sequence[float]): thresholds, ascending.
+    RETURNS (List[CurvePoint]): one point each. Precision is 0 where nothing is
+        predicted, as in the scorer.
+    """
+    order = np.argsort(spans.score, kind="stable")
+    score, right = spans.score[order], spans.right[order]
+    # right_from[i]: right spans among those from place i on.
+    right_from = np.concatenate([np.cumsum(right[::-1])[::-1], [0]])
+    first = np.searchsorted(score, np.asarray(grid, dtype="f"), side="left")
+    points = []
+    for threshold, place in zip(grid, first.tolist()):
+        n_right, n_predicted = int(right_from[place]), len(score) - place
+        precision = n_right / n_predicted if n_predicted else 0.0
+        recall = n_right / spans.n_gold if spans.n_gold else 0.0
+        f_score = f_beta(precision, recall)
+        points.append(CurvePoint(threshold, precision, recall, f_score, n_predicted))
+    return points
+
+
+Objective = Callable[[CurvePoint], float]
+
+
+def f_objective(beta: float = 1.0) -> Objective:
+    """RETURNS (Objective): F-beta."""
+    return lambda point: f_beta(point.p, point.r, beta)
+
+
+def recall_at_precision(minimum: float) -> Objective:
+    """RETURNS (Objective): recall where precision is at least `minimum`; elsewhere the
+    precision minus 1, so that without such a place the most precise one wins.
+    """
+    return lambda point: point.r if point.p >= minimum else point.p - 1.0
+
+
+def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
+    """Choose from a curve.
+
+    RETURNS (CurvePoint): the best; of equally good ones, the middle of the longest run,
+        which is the safest choice for other data.
+    """
+    values = [objective(point) for point in curve]
+    best = max(values)
+    runs: List[List[int]] = []
+    for place, value in enumerate(values):
+        if best - value > 1e-9:
+            continue
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    longest = max(runs, key=len)
+    return curve[longest[(len(longest) - 1) // 2]]
+
+
+def curves_by_label(
+    readings: Sequence[Reading], labels: Iterable[str]
+) -> Dict[str, List[Dict[str, Any]]]:
+    """RETURNS (Dict[str, List[Dict[str, Any]]]): curves as plain data, of all spans
+    ("all") and of each label.
+    """
+    wanted: Dict[str, Optional[str]] = {"all": None, **{name: name for name in labels}}
+    return {
+        name: [p._asdict() for p in threshold_curve(scored_spans(readings, label))]
+        for name, label in wanted.items()
+    }

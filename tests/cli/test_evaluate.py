@@ -1,0 +1,134 @@
+"""The command `spanner evaluate`."""
+
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import srsly
+
+from spacy_spanner.cli.progress import track
+from spacy_spanner.cli.shell import distinct_names
+
+from ..evaluation.test_predicting import ruler, write_corpus
+from ..helpers import trained
+from .helpers import invoke, run
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "model"
+    trained("span_biaffine").to_disk(path)
+    return str(path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return str(write_corpus(tmp_path, trained("span_biaffine")))
+
+
+def test_evaluate_writes_metrics_report_and_figures(
+    model: str, data: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    printed = run("evaluate", model, data, "-o", output, "--samples", 20)
+    assert "model: P 100.0, R 100.0, F 100.0" in printed
+    names = {path.name for path in output.iterdir()}
+    assert names == {"metrics.json", "errors.json", "report.html", "figures"}
+    metrics = srsly.read_json(output / "metrics.json")
+    assert metrics["scores"]["f"] == 1.0
+    assert metrics["data"]["documents"] == 3
+    assert metrics["intervals"]["f"] == [1.0, 1.0]
+    assert srsly.read_json(output / "errors.json") == []
+
+
+def test_evaluate_twice_writes_the_same(model: str, data: str, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        run("evaluate", model, data, "-o", tmp_path / name, "--samples", 20)
+    for path in (tmp_path / "one").rglob("*.*"):
+        other = tmp_path / "two" / path.relative_to(tmp_path / "one")
+        assert path.read_bytes() == other.read_bytes(), path.name
+
+
+def test_evaluate_compares_two_pipelines(model: str, data: str, tmp_path: Path) -> None:
+    other = ruler("ents")
+    other.to_disk(tmp_path / "ruler")
+    words = ("evaluate", model, data, "-o", tmp_path / "out", "--samples", 20)
+    printed = run(*words, "--compare", tmp_path / "ruler")
+    assert "ruler: P 100.0, R 16.7" in printed
+    metrics = srsly.read_json(tmp_path / "out" / "metrics.json")
+    assert metrics["comparison"]["names"] == ["model", "ruler"]
+    assert metrics["comparison"]["found_by"]["first"] == 5
+    assert metrics["other"]["scores"]["f"] < 1
+    assert (tmp_path / "out" / "figures" / "comparison.png").exists()
+
+
+def test_evaluate_mistakes_are_messages(model: str, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    assert "SP072" in run("evaluate", model, tmp_path / "no", "-o", output, code=1)
+    assert "E050" in run("evaluate", "no_model", tmp_path, "-o", output, code=1)
+    assert not output.exists()
+
+
+def test_evaluate_without_matplotlib_says_what_to_install(
+    model: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = builtins.__import__
+
+    def no_matplotlib(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    printed = run("evaluate", model, data, "-o", tmp_path / "out", code=1)
+    assert "SP074" in printed and "plots" in printed
+
+
+def test_evaluate_stopped_leaves_no_files(
+    model: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacy_spanner.evaluation.html_report.save_figure", stop)
+    before = sorted(tmp_path.iterdir())
+    done = invoke("evaluate", model, data, "-o", tmp_path / "out")
+    assert done.exit_code != 0
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_progress_in_a_log_is_plain_lines(capsys: pytest.CaptureFixture) -> None:
+    assert list(track(iter("abc"), total=3, what="Reading")) == list("abc")
+    printed = capsys.readouterr()
+    assert "Reading: 3 done" in printed.out
+    assert "\r" not in printed.out + printed.err
+
+
+def test_progress_on_a_terminal_is_a_bar(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(track(iter("abc"), total=3, what="Reading")) == list("abc")
+    printed = capsys.readouterr()
+    assert "Reading" in printed.err and "\r" in printed.err
+
+
+def test_names_tell_models_apart() -> None:
+    assert distinct_names(["a/b"]) == ["b"]
+    assert distinct_names(["x/a/model-best"]) == ["a/model-best"]
+    assert distinct_names(["x/a/model-best", "y/a/model-best"]) == [
+        "x/a/model-best",
+        "y/a/model-best",
+    ]
+    assert distinct_names(["a", "a"]) == ["a", "a"]
+
+
+def test_commands_import_what_is_slow_when_they_run() -> None:
+    code = "import spacy_spanner.cli, sys; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "spacy_spanner.cli.evaluate" in done.stdout
+    for module in ("matplotlib", "spacy_spanner.component"):
+        assert f"'{module}'" not in done.stdout

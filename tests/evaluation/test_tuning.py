@@ -1,0 +1,105 @@
+"""Thresholds and temperature: chosen for a goal, written, and worth something."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+
+from spacy_spanner.evaluation.records import Reading
+from spacy_spanner.evaluation.tuning import MIN_GOLD, Goal, choose_thresholds, tune
+
+from ..cli.helpers import run
+from ..helpers import NESTED, make_examples, predict_nested, spans_of, trained_copy
+from .test_html_report import OTHER
+from .test_predicting import ruler, write_corpus
+
+
+def readings_of(label: str, right: float, wrong: float, n: int) -> list:
+    """Make documents with one right and one wrong span of a label, by their scores."""
+    predicted = {(0, 1, label): right, (1, 2, label): wrong}
+    return [Reading({(0, 1, label)}, dict(predicted), []) for _ in range(n)]
+
+
+def test_choose_separates_right_from_wrong() -> None:
+    found = choose_thresholds(readings_of("A", 0.8, 0.4, 3), Goal())
+    # Anything above 0.4 up to 0.8 is as good: the middle.
+    assert found["threshold"] == pytest.approx(0.6, abs=0.011)
+    assert found["label_thresholds"] == {}
+
+
+def test_choose_by_label_where_there_is_enough_gold() -> None:
+    readings = [
+        *readings_of("A", 0.9, 0.7, MIN_GOLD),
+        *readings_of("B", 0.5, 0.3, MIN_GOLD),
+        *readings_of("C", 0.2, 0.1, MIN_GOLD - 1),
+    ]
+    found = choose_thresholds(readings, Goal(per_label=True))["label_thresholds"]
+    assert list(found) == ["A", "B"]
+    assert 0.7 < found["A"] <= 0.9 and 0.3 < found["B"] <= 0.5
+
+
+def test_choose_for_recall_and_for_precision() -> None:
+    readings = readings_of("A", 0.4, 0.4, 2) + readings_of("A", 0.9, 0.1, 1)
+    low = choose_thresholds(readings, Goal(beta=5.0))["threshold"]
+    high = choose_thresholds(readings, Goal(precision=0.9))["threshold"]
+    assert low <= 0.4 < high <= 0.9
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path, spacy.blank("en"), [*NESTED, *OTHER])
+
+
+def test_tune_changes_the_settings_and_tells_scores(data: Path) -> None:
+    nlp = trained_copy("span_biaffine")
+    nlp.get_pipe("span_biaffine").cfg["threshold"] = 0.99999
+    found = tune(nlp, data, test=data)
+    before, after = found["scores"]["before"], found["scores"]["after"]
+    assert after["dev"]["f"] > before["dev"]["f"]
+    assert after["test"] == after["dev"]
+    cfg = nlp.get_pipe("span_biaffine").cfg
+    assert found["settings"]["after"]["threshold"] == cfg["threshold"] < 0.99999
+    assert found["settings"]["after"]["temperature"] == cfg["temperature"] != 1.0
+    scores = nlp.evaluate(make_examples(nlp, [*NESTED[:3], *OTHER]))
+    assert scores["spans_ents_f"] == pytest.approx(after["dev"]["f"])
+    assert scores["spans_ents_ece"] == pytest.approx(after["dev"]["ece"])
+
+
+def test_tune_without_temperature_leaves_it(data: Path) -> None:
+    nlp = trained_copy("span_biaffine")
+    nlp.get_pipe("span_biaffine").cfg["temperature"] = 1.5
+    found = tune(nlp, data, goal=Goal(temperature=False))
+    assert found["settings"]["after"]["temperature"] == 1.5
+    assert list(found["scores"]["after"]) == ["dev"]
+
+
+def test_tune_of_spancat(data: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("spancat", config={"spans_key": "ents", "threshold": 0.9})
+    nlp.initialize(lambda: make_examples(nlp, NESTED))
+    found = tune(nlp, data)
+    assert set(found["settings"]["after"]) == {"threshold"}
+    assert nlp.get_pipe("spancat").cfg["threshold"] < 0.9
+
+
+def test_tune_of_spans_without_scores_fails(data: Path) -> None:
+    with pytest.raises(ValueError, match=r"SP075.*span_ruler"):
+        tune(ruler("ents"), data)
+
+
+def test_tune_command_writes_a_pipeline(data: Path, tmp_path: Path) -> None:
+    nlp = trained_copy("span_biaffine")
+    nlp.to_disk(tmp_path / "model")
+    words = ("tune", tmp_path / "model", data, "-o", tmp_path / "tuned")
+    printed = run(*words, "--test", data, "--per-label")
+    assert "before" in printed and "after" in printed and "SW070" not in printed
+    found = srsly.read_json(tmp_path / "tuned" / "tuning.json")
+    tuned = spacy.load(tmp_path / "tuned")
+    cfg = tuned.get_pipe("span_biaffine").cfg
+    assert cfg["threshold"] == found["settings"]["after"]["threshold"]
+    tune(nlp, data, goal=Goal(per_label=True))
+    pairs = zip(predict_nested(tuned), predict_nested(nlp))
+    assert all(spans_of(one) == spans_of(two) for one, two in pairs)
+    assert "SP070" in run(*words, code=1)
+    assert "SW070" in run(*words, "--force")
