@@ -230,6 +230,11 @@ class Warnings(metaclass=_CodedMessages):
         "pattern is searched in component.part.layer.tensor, such as "
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
+    SW040 = (
+        "Some texts have more entities than the {spans} spans that are denoised at "
+        "once, and not all of them can be found. Set 'spans' of the component higher, "
+        "also 'train_spans' to learn faster from these texts."
+    )
     SW070 = (
         "The thresholds were chosen on {dev}, and so the scores there are better than "
         "those on other documents will be. Give others with --test."
