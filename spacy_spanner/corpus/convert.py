@@ -13,13 +13,11 @@ from .formats import FORMATS, detect_format, find_files
 from .lost import LostSpans
 from .options import DocOptions, ReadOptions, check_choice
 from .records import Note, Record
-from .shards import SpacyWriter
+from .shards import SHARD_TOKENS, SpacyWriter
 from .spacy_docs import load_docs
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 
 TARGETS = ("spacy", "brat", "jsonl", "conll")
-# A file of half a million tokens takes a few megabytes.
-SHARD_TOKENS = 500_000
 LONGEST_TEXT = 10**9
 
 

@@ -39,35 +39,43 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     path (Path): the file.
     options (ReadOptions): `encoding` and `ends` ("inclusive" if the last character
         counts, which none of the known tools does).
+    note (Note): is told how many documents and annotations are left out.
     YIELDS (Record): documents; tokens are kept where the file has them.
     RAISES (ValueError): SP001 where an object is broken.
     """
     added = int(options.ends == "inclusive")
-    skipped = 0
+    skipped = further = 0
     for item in read_json_items(path, options.encoding):
-        value = _as_object(item, path.name)
+        value, left_out = _as_object(item, path.name)
+        further += left_out
         if value.get("answer") in ("reject", "ignore"):
             skipped += 1
             continue
         yield _to_record(value, item.line, added, path.name)
     if skipped:
         note(f"{path.name}: {skipped} documents are rejected or ignored, and left out")
+    if further:
+        note(f"{path.name}: {further} further annotations of documents are left out")
 
 
-def _as_object(item: JsonItem, source: str) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): the object, brought to the form of Prodigy."""
+def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
+    """RETURNS (Tuple[Dict[str, Any], int]): the object, brought to the form of Prodigy,
+    and the number of its annotations that do not count.
+    """
     value = item.value
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
-        return {"text": value[0], "spans": value[1].get("entities", [])}
+        return {"text": value[0], "spans": value[1].get("entities", [])}, 0
     if not isinstance(value, dict):
         fail(source, item.line, "not a JSON object", value)
     if isinstance(value.get("data"), dict):
         return _label_studio(value, source, item.line)
-    return value
+    return value, 0
 
 
-def _label_studio(value: Dict[str, Any], source: str, line: int) -> Dict[str, Any]:
-    """Take text and spans out of a task: of its first annotation that counts."""
+def _label_studio(
+    value: Dict[str, Any], source: str, line: int
+) -> Tuple[Dict[str, Any], int]:
+    """Take text and spans out of a task; the first of its annotations counts."""
     annotations = value.get("annotations", value.get("completions"))
     if annotations is None:
         annotations = []
@@ -81,7 +89,7 @@ def _label_studio(value: Dict[str, Any], source: str, line: int) -> Dict[str, An
         if isinstance(entry, dict) and not entry.get("was_cancelled")
     ]
     if not done:
-        return {"text": text, "spans": None}
+        return {"text": text, "spans": None}, 0
     results = done[0].get("result", [])
     if not isinstance(results, list):
         fail(source, line, "'result' is not a list", value)
@@ -90,7 +98,7 @@ def _label_studio(value: Dict[str, Any], source: str, line: int) -> Dict[str, An
         for entry in results
         if isinstance(entry, dict) and _is_region(entry.get("value"))
     ]
-    return {"text": text, "spans": spans}
+    return {"text": text, "spans": spans}, len(done) - 1
 
 
 def _is_region(value: Any) -> bool:

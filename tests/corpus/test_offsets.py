@@ -89,6 +89,19 @@ def test_read_leaves_rejected_documents_out_and_says_so(tmp_path: Path) -> None:
     assert "2 documents are rejected or ignored" in reading.notes[0]
 
 
+def test_read_of_several_annotations_takes_the_first_and_says_so(
+    tmp_path: Path,
+) -> None:
+    results = [
+        {"result": [{"value": {"start": 4, "end": 6, "labels": [label]}}]}
+        for label in "ABC"
+    ]
+    task = {"data": {"text": TEXT}, "annotations": results}
+    reading = read_all("jsonl", save(tmp_path, task))
+    assert reading.mentions == [(4, 6, "A")]
+    assert reading.notes == ["a.jsonl: 2 further annotations of documents are left out"]
+
+
 def test_read_keeps_tokens_and_sentences_of_the_file(tmp_path: Path) -> None:
     words = [("The", False), ("US", True), ("won.", False)]
     tokens = [{"text": word, "ws": space} for word, space in words]
