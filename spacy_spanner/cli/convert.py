@@ -75,16 +75,7 @@ def convert_cli(
         summary = run(**choices)
     except (ValueError, OSError) as error:
         msg.fail(str(error), exits=1)
-    table = lost_path(target, lost)
-    print_summary(summary, target, table)
-    if summary.share_lost > tolerance:
-        message = Errors.SP054.format(
-            lost=summary.lost.n_lost,
-            total=summary.n_total,
-            tolerance=tolerance,
-            path=table,
-        )
-        msg.fail(message, exits=1)
+    report(summary, target, lost_path(target, lost), tolerance)
 
 
 def lost_path(target: Path, given: Optional[Path]) -> Path:
@@ -153,8 +144,11 @@ def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def print_summary(summary: "Summary", target: Path, table: Path) -> None:
-    """Print what was written, what was lost, and why."""
+def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> None:
+    """Print what was written, what was lost, and why.
+
+    RAISES (SystemExit): with code 1, where a larger share is lost than tolerated.
+    """
     msg.good(
         f"{summary.documents:,} documents, {summary.tokens:,} tokens, "
         f"{summary.spans:,} entities",
@@ -166,3 +160,11 @@ def print_summary(summary: "Summary", target: Path, table: Path) -> None:
         rows = summary.lost.reasons.most_common()
         msg.warn(f"Entities that were not written, listed in {table}")
         msg.table([(reason, f"{count:,}") for reason, count in rows])
+    if summary.share_lost > tolerance:
+        message = Errors.SP054.format(
+            lost=summary.lost.n_lost,
+            total=summary.n_total,
+            tolerance=tolerance,
+            path=table,
+        )
+        msg.fail(message, exits=1)

@@ -12,7 +12,7 @@ from ..errors import Errors
 from .discontinuous import Parts, join_parts, settle_parts
 from .files import fail, read_lines, read_text
 from .options import ReadOptions
-from .records import CHARACTERS, Lost, Mention, Note, Record
+from .records import CHARACTERS, Lost, Note, Record
 
 _ENTITY = re.compile(
     r"(?P<id>T[^\s]*)\t(?P<label>\S+) (?P<parts>\d{1,12} \d{1,12}(;\d{1,12} \d{1,12})*)"
@@ -104,8 +104,7 @@ def parse_line(line: str, source: str, number: int) -> Entity:
 def _to_record(
     text: str, entities: List[Entity], options: ReadOptions, source: str
 ) -> Record:
-    mentions: List[Mention] = []
-    fragments: List[Mention] = []
+    found: List[Parts] = []
     lost: List[Lost] = []
     for entity in entities:
         seen = " ".join(text[start:end] for start, end in entity.parts)
@@ -113,21 +112,18 @@ def _to_record(
             reason = "the text at this place is another"
             row = Lost(source, entity.line, entity.text, entity.label, reason)
             lost.append(row)
-            continue
-        joined = join_parts(entity.parts, text)
-        parts = Parts(joined, entity.label, entity.line, entity.id)
-        settled = settle_parts(parts, options.discontinuous, source, seen)
-        mentions += settled.mentions
-        fragments += settled.fragments
-        lost += settled.lost
+        else:
+            joined = join_parts(entity.parts, text)
+            found.append(Parts(joined, entity.label, entity.line, entity.id, seen))
+    settled = settle_parts(found, options.discontinuous, source)
     return Record(
         source,
         1,
-        mentions,
+        settled.mentions,
         text=text,
         unit=CHARACTERS,
-        fragments=fragments,
-        lost=lost,
+        fragments=settled.fragments,
+        lost=lost + settled.lost,
     )
 
 
