@@ -73,7 +73,7 @@ def convert_cli(
     choices = dict(locals())
     try:
         summary = run(**choices)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:  # of a language, the last
         msg.fail(str(error), exits=1)
     report(summary, target, lost_path(target, lost), tolerance)
 
@@ -103,13 +103,14 @@ def run(
     import spacy
 
     from ..corpus.convert import convert_corpus
+    from ..corpus.files import read_text
     from ..corpus.lost import LostSpans
     from ..corpus.options import DocOptions, ReadOptions
 
     choices["tag_columns"] = parse_numbers(choices["tag_columns"], "tag-columns")
     choices["label_names"] = tuple(choices["label_names"].replace(",", " ").split())
     if choices["documents"] is not None:
-        names = choices["documents"].read_text(encoding="utf8").split("\n")
+        names = read_text(choices["documents"]).split("\n")
         choices["documents"] = tuple(name for name in names if name.strip())
     return convert_corpus(
         source,

@@ -11,8 +11,9 @@ from typing import Iterator, List, NamedTuple, Tuple
 from ..errors import Errors
 from .discontinuous import Parts, join_parts, settle_parts
 from .files import fail, read_lines, read_text
+from .markup import same_text
 from .options import ReadOptions
-from .records import CHARACTERS, Lost, Note, Record
+from .records import CHARACTERS, DIFFERENT, Lost, Note, Record
 
 _ENTITY = re.compile(
     r"(?P<id>T[^\s]*)\t(?P<label>\S+) (?P<parts>\d{1,12} \d{1,12}(;\d{1,12} \d{1,12})*)"
@@ -108,9 +109,8 @@ def _to_record(
     lost: List[Lost] = []
     for entity in entities:
         seen = " ".join(text[start:end] for start, end in entity.parts)
-        if entity.text and _plain(seen) != _plain(entity.text):
-            reason = "the text at this place is another"
-            row = Lost(source, entity.line, entity.text, entity.label, reason)
+        if entity.text and not same_text(seen, entity.text):
+            row = Lost(source, entity.line, entity.text, entity.label, DIFFERENT)
             lost.append(row)
         else:
             joined = join_parts(entity.parts, text)
@@ -125,8 +125,3 @@ def _to_record(
         fragments=settled.fragments,
         lost=lost + settled.lost,
     )
-
-
-def _plain(text: str) -> str:
-    """RETURNS (str): the text with all white space alike."""
-    return " ".join(text.split())

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .files import JsonItem, fail, read_json_items
+from .markup import same_text
 from .nested_json import is_label, is_position
 from .options import ReadOptions
-from .records import CHARACTERS, Mention, Note, Record
+from .records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
 
 SPAN_KEYS = ("spans", "label", "labels", "entities", "ner")
 START_KEYS = ("start", "start_offset")
@@ -111,26 +112,59 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
     if not isinstance(text, str):
         fail(source, line, "no 'text'", value)
     raw: Any = next((value[key] for key in SPAN_KEYS if key in value), None)
-    mentions: Optional[List[Mention]] = None
-    if isinstance(raw, list):
-        mentions = [
-            mention
-            for entry in raw
-            for mention in _mentions(entry, line, added, source)
-        ]
-    elif raw is not None:
+    if raw is not None and not isinstance(raw, list):
         fail(source, line, "the spans are not a list", value)
+    mentions: List[Mention] = []
+    lost: List[Lost] = []
+    for entry in raw or ():
+        for mention in _mentions(entry, line, added, source):
+            shown = _shown(entry)
+            place = locate(mention.start, mention.end, shown, text)
+            if place is None:
+                lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
+            else:
+                mentions.append(mention._replace(start=place[0], end=place[1]))
     words = _words(value.get("tokens"), text)
     return Record(
         source,
         line,
-        mentions,
+        None if raw is None else mentions,
         words=words.words if words else None,
         spaces=words.spaces if words else None,
         text=text,
         unit=CHARACTERS,
         sentence_starts=_sentence_starts(value.get("sentences"), source, line),
+        lost=lost,
     )
+
+
+def _shown(raw: Any) -> str:
+    """RETURNS (str): the text of a span, where the file repeats it."""
+    shown = raw.get("text") if isinstance(raw, dict) else None
+    return shown if isinstance(shown, str) else ""
+
+
+def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, int]]:
+    """Find the characters of a span whose text is known.
+
+    Tools that run in a browser count characters outside of the basic plane (emojis) as
+    two; the text of the span tells.
+
+    start, end (int): offsets as the file has them.
+    shown (str): text of the span; empty where unknown.
+    text (str): the document.
+    RETURNS (Optional[Tuple[int, int]]): None where neither way of counting fits.
+    """
+    if not shown or same_text(text[max(start, 0) : max(end, 0)], shown):
+        return start, end
+    place = _from_utf16(start, text), _from_utf16(end, text)
+    return place if same_text(text[slice(*place)], shown) else None
+
+
+def _from_utf16(offset: int, text: str) -> int:
+    """RETURNS (int): characters in so many units of two bytes."""
+    units = text[: max(offset, 0)].encode("utf-16-le")[: 2 * max(offset, 0)]
+    return len(units.decode("utf-16-le", "ignore"))
 
 
 def _mentions(raw: Any, line: int, added: int, source: str) -> Iterator[Mention]:
