@@ -59,4 +59,4 @@ def test_corpus_of_a_broken_bracket_points_at_the_line(checkout: Path) -> None:
     path.write_text("[一](ORG\n" + text, encoding="utf8")
     done = run(checkout, "corpus", "--vars.dataset", "demo_zh")
     assert done.returncode == 1
-    assert "dev.txt, line 1" in done.stderr
+    assert "dev.txt, line 1" in done.stdout
