@@ -2,9 +2,26 @@
 
 from spacy.cli._util import app as spacy_app
 
-from . import debug_data, evaluate, init_config, model_card, tune
+from . import (
+    analyze,
+    analyze_training,
+    debug_data,
+    evaluate,
+    init_config,
+    model_card,
+    tune,
+)
 from .app import app
 
 spacy_app.add_typer(app)
 
-__all__ = ["app", "debug_data", "evaluate", "init_config", "model_card", "tune"]
+__all__ = [
+    "analyze",
+    "analyze_training",
+    "app",
+    "debug_data",
+    "evaluate",
+    "init_config",
+    "model_card",
+    "tune",
+]
