@@ -17,7 +17,7 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, minibatch
 from thinc.api import Config, Optimizer, warmup_linear
 
-from spacy_spanner.corpus.columns import read_sentences, to_doc
+from spacy_spanner.corpus.convert import read_docs
 from spacy_spanner.training.optimizers import make_adamw
 from spacy_spanner.training.parameters import register_pipeline
 
@@ -60,14 +60,8 @@ class Corpus(NamedTuple):
 
 def read_corpus(name: str, folder: Path, nlp: Language) -> Corpus:
     """RETURNS (Corpus): the dataset of that name below the folder."""
-    splits = []
-    for relative in DATASETS[name]:
-        with (folder / relative).open(encoding="utf8") as lines:
-            sentences = read_sentences(lines, source=relative)
-            splits.append(
-                [to_doc(s, nlp.vocab, spans_key=SPANS_KEY) for s in sentences]
-            )
-    return Corpus(*splits)
+    paths = (folder / relative for relative in DATASETS[name])
+    return Corpus(*(list(read_docs(path, nlp, format="conll")) for path in paths))
 
 
 def to_examples(docs: Sequence[Doc]) -> List[Example]:

@@ -1,41 +1,68 @@
 """Turn the annotated text of a dataset into spaCy's binary format."""
 
 from pathlib import Path
+from typing import Dict, Iterator
 
 import spacy
 import typer
-from datasets import SPANS_KEY, SPLITS, get_dataset
-from spacy.tokens import DocBin
+from datasets import SPANS_KEY, SPLITS, Dataset, get_dataset
+from spacy.tokens import Doc
 from wasabi import msg
 
+from spacy_spanner.corpus.lost import LostSpans
+from spacy_spanner.corpus.shards import SpacyWriter
 
-def convert(name: str, output: Path) -> dict:
-    """Write one `.spacy` file per split.
+# A file that is never full: training reads one file a part.
+NO_LIMIT = 10**12
 
-    name (str): name of the dataset.
+
+def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:
+    """Write one `.spacy` file per split, and a table of what is lost.
+
+    dataset (Dataset): what to convert.
     output (Path): folder to write to.
-    RETURNS (dict): by split, the number of documents, sentences and entities.
+    RETURNS (Dict[str, Dict[str, int]]): by split, the number of documents, sentences
+        and entities, and of entities that could not be represented.
     """
-    dataset = get_dataset(name)
     nlp = spacy.blank(dataset.lang)
-    output.mkdir(parents=True, exist_ok=True)
     counts = {}
     for split in SPLITS:
-        docs = list(dataset.read(split, nlp))
-        DocBin(docs=docs, store_user_data=True).to_disk(output / f"{split}.spacy")
-        counts[split] = {
-            "documents": len(docs),
-            "sentences": sum(1 for doc in docs for _ in doc.sents),
-            "entities": sum(len(doc.spans[SPANS_KEY]) for doc in docs),
-        }
+        lost = LostSpans(output / f"{split}.lost.csv")
+        writer = SpacyWriter(output / f"{split}.spacy", shard_tokens=NO_LIMIT)
+        counts[split] = _write(dataset.read(split, nlp, lost), writer)
+        counts[split]["entities lost"] = sum(lost.reasons.values())
+        lost.close()
     return counts
 
 
-def main(dataset: str, output: Path) -> None:
+def _write(docs: Iterator[Doc], writer: SpacyWriter) -> Dict[str, int]:
+    counts = {"documents": 0, "sentences": 0, "entities": 0}
+    for doc in docs:
+        if not len(doc):
+            continue
+        writer.add(doc)
+        counts["documents"] += 1
+        counts["sentences"] += sum(1 for _ in doc.sents)
+        counts["entities"] += len(doc.spans[SPANS_KEY])
+    writer.close()
+    return counts
+
+
+def main(
+    dataset: str = typer.Argument(..., help="Name of the dataset"),
+    output: Path = typer.Argument(..., help="Folder to write to"),
+    genia_train: str = typer.Option("train", help="Part of GENIA to train on"),
+) -> None:
     """Convert DATASET into the folder OUTPUT."""
-    for split, counts in convert(dataset, output).items():
-        numbers = ", ".join(f"{number:,} {what}" for what, number in counts.items())
+    try:
+        converted = convert(get_dataset(dataset, genia_train), output)
+    except ValueError as error:
+        msg.fail(str(error), exits=1)
+    for split, counts in converted.items():
+        numbers = ", ".join(f"{n:,} {what}" for what, n in counts.items() if n)
         msg.good(f"{split}: {numbers}")
+        if counts["entities lost"]:
+            msg.warn(f"What is lost is listed in {output / split}.lost.csv")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,23 @@
 """The datasets of the workflow: where they lie, their language and their format."""
 
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple
+from types import MappingProxyType
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_spanner.corpus import brackets
+from spacy_spanner.corpus.convert import read_docs
+from spacy_spanner.corpus.lost import LostSpans
+from spacy_spanner.corpus.options import DocOptions, ReadOptions
 
 ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "assets"
 SPANS_KEY = "ents"
 SPLITS = ("train", "dev", "test")
+# Where a corpus has no dev part, each tenth document of the train part is taken.
+HELD_OUT = 10
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Dataset(NamedTuple):
@@ -18,43 +25,216 @@ class Dataset(NamedTuple):
 
     folder (Path): where its files lie.
     lang (str): language code of the pipeline.
-    separator (str): what stands between two sentences of a text.
+    format (str): name of a format of `python -m spacy spanner convert`.
+    train, dev, test (str): files or folders of the parts, by pattern; the dev part is
+        held out from the train part where there is none.
+    lists (str): files with the names of the documents of a part, `{split}` for the
+        part; where there are lists, the parts lie in one folder.
+    sentences (bool): the sentences of the corpus are the windows of the models.
+    read_options, doc_options: what differs from the defaults.
     """
 
     folder: Path
     lang: str
-    separator: str
+    format: str
+    train: str
+    dev: str
+    test: str
+    lists: str = ""
+    sentences: bool = True
+    read_options: Mapping[str, Any] = NO_OPTIONS
+    doc_options: Mapping[str, Any] = NO_OPTIONS
 
     def files(self, split: str) -> List[Path]:
-        """RETURNS (List[Path]): the files of a split, in a fixed order."""
-        return sorted(self.folder.glob(f"{split}*.txt"))
+        """RETURNS (List[Path]): files or folders of a split, in a fixed order."""
+        pattern = getattr(self, split)
+        return sorted(self.folder.glob(pattern)) if pattern else []
 
-    def read(self, split: str, nlp: Language) -> Iterator[Doc]:
-        """YIELDS (Doc): annotated documents of a split."""
-        for path in self.files(split):
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-            for sentences in brackets.read_documents(lines, source=path.name):
-                yield brackets.to_doc(
-                    sentences,
-                    nlp,
-                    spans_key=SPANS_KEY,
-                    separator=self.separator,
-                    source=path.name,
-                )
+    def require(self, split: str) -> List[Path]:
+        """RETURNS (List[Path]): files or folders of a split.
 
+        RAISES (SystemExit): where there are none.
+        """
+        found = self.files(split)
+        if not found:
+            raise SystemExit(f"There is no {getattr(self, split)} in {self.folder}")
+        return found
+
+    def missing(self) -> List[str]:
+        """RETURNS (List[str]): what is not there, relative to the folder."""
+        wanted = [split for split in SPLITS if getattr(self, split)]
+        lost = [getattr(self, split) for split in wanted if not self.files(split)]
+        lists = [self.lists.format(split=split) for split in wanted if self.lists]
+        return lost + [name for name in lists if not (self.folder / name).is_file()]
+
+    def read(
+        self, split: str, nlp: Language, lost: Optional[LostSpans] = None
+    ) -> Iterator[Doc]:
+        """YIELDS (Doc): annotated documents of a split.
+
+        lost (Optional[LostSpans]): is told what cannot be represented.
+        """
+        if not self.dev and split in ("train", "dev"):
+            held_out = split == "dev"
+            for number, doc in enumerate(self._read_part("train", nlp, lost), start=1):
+                if (number % HELD_OUT == 0) == held_out:
+                    yield doc
+        else:
+            yield from self._read_part(split, nlp, lost)
+
+    def _read_part(
+        self, split: str, nlp: Language, lost: Optional[LostSpans]
+    ) -> Iterator[Doc]:
+        spaced = nlp.Defaults.writing_system["has_letters"]
+        options = {"separator": " " if spaced else "", **self.read_options}
+        if self.lists:
+            names = (self.folder / self.lists.format(split=split)).read_text("utf8")
+            options["documents"] = tuple(filter(str.strip, names.split("\n")))
+        for path in self.require(split):
+            yield from read_docs(
+                path,
+                nlp,
+                format=self.format,
+                read_options=ReadOptions(**options),
+                doc_options=DocOptions(spans_key=SPANS_KEY, **self.doc_options),
+                lost=lost,
+            )
+
+
+SPLIT = {"split_sentences": True}
+BY_RULES = {"split_sentences": True, "sentences": "rules"}
+CHARACTERS = {"split_sentences": True, "characters": True}
 
 DATASETS: Dict[str, Dataset] = {
-    "demo": Dataset(ROOT / "assets" / "demo" / "en", "en", " "),
-    "demo_zh": Dataset(ROOT / "assets" / "demo" / "zh", "zh", ""),
+    "demo": Dataset(
+        ASSETS / "demo" / "en",
+        "en",
+        "brackets",
+        "train*.txt",
+        "dev*.txt",
+        "test*.txt",
+        sentences=False,
+    ),
+    "demo_zh": Dataset(
+        ASSETS / "demo" / "zh",
+        "zh",
+        "brackets",
+        "train*.txt",
+        "dev*.txt",
+        "test*.txt",
+        sentences=False,
+    ),
+    "conll03": Dataset(
+        ASSETS / "conll03",
+        "en",
+        "conll",
+        "eng.train",
+        "eng.testa",
+        "eng.testb",
+        read_options={"tag_columns": (-1,)},
+        doc_options=SPLIT,
+    ),
+    "ontonotes5": Dataset(
+        ASSETS / "ontonotes5",
+        "en",
+        "ontonotes",
+        "train",
+        "development",
+        "test",
+        doc_options=SPLIT,
+    ),
+    "ontonotes4": Dataset(
+        ASSETS / "ontonotes4",
+        "zh",
+        "ontonotes-name",
+        "train",
+        "dev",
+        "test",
+        doc_options=CHARACTERS,
+    ),
+    "ace04": Dataset(
+        ASSETS / "ace04",
+        "en",
+        "ace",
+        "data",
+        "data",
+        "data",
+        lists="splits/{split}.txt",
+        doc_options=BY_RULES,
+    ),
+    "ace05": Dataset(
+        ASSETS / "ace05",
+        "en",
+        "ace",
+        "data",
+        "data",
+        "data",
+        lists="splits/{split}.txt",
+        doc_options=BY_RULES,
+    ),
+    "kbp17": Dataset(
+        ASSETS / "kbp17",
+        "en",
+        "kbp",
+        "train",
+        "dev",
+        "test",
+        doc_options=BY_RULES,
+    ),
+    "genia": Dataset(
+        ASSETS / "genia",
+        "en",
+        "conll",
+        "genia.train.iob2",
+        "genia.dev.iob2",
+        "genia.test.iob2",
+    ),
+    "msra": Dataset(
+        ASSETS / "msra", "zh", "conll", "msra_train_bio.txt", "", "msra_test_bio.txt"
+    ),
+    "weibo": Dataset(
+        ASSETS / "weibo",
+        "zh",
+        "conll",
+        "weiboNER_2nd_conll.train",
+        "weiboNER_2nd_conll.dev",
+        "weiboNER_2nd_conll.test",
+    ),
+    "resume": Dataset(
+        ASSETS / "resume",
+        "zh",
+        "conll",
+        "train.char.bmes",
+        "dev.char.bmes",
+        "test.char.bmes",
+    ),
+    "wnut17": Dataset(
+        ASSETS / "wnut17",
+        "en",
+        "conll",
+        "wnut17train.conll",
+        "emerging.dev.conll",
+        "emerging.test.annotated",
+    ),
 }
+DEMOS = ("demo", "demo_zh")
 
 
-def get_dataset(name: str) -> Dataset:
-    """RETURNS (Dataset): the dataset of that name.
+def get_dataset(name: str, genia_train: str = "train") -> Dataset:
+    """Look up a dataset.
 
+    name (str): its name.
+    genia_train (str): part of GENIA to train on; with "dev" the large train part is
+        not needed, and a tenth of the dev part is held out.
+    RETURNS (Dataset): the dataset of that name.
     RAISES (SystemExit): for an unknown name, with those that exist.
     """
     if name not in DATASETS:
         names = ", ".join(DATASETS)
         raise SystemExit(f"Unknown dataset {name!r}. Choose from: {names}")
-    return DATASETS[name]
+    if genia_train not in ("train", "dev"):
+        raise SystemExit(f"genia_train must be train or dev, but is {genia_train!r}")
+    dataset = DATASETS[name]
+    if name == "genia" and genia_train == "dev":
+        return dataset._replace(train=dataset.dev, dev="")
+    return dataset

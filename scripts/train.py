@@ -7,6 +7,7 @@ import spacy
 import typer
 from datasets import ROOT, get_dataset
 from spacy.cli.train import train
+from spacy.util import load_config
 from wasabi import msg
 
 
@@ -22,16 +23,40 @@ def config_path(model: str, encoder: str) -> Path:
     return path
 
 
-def overrides(dataset: str, corpus: Path, seed: int) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): settings of the config that depend on the dataset."""
-    lang = get_dataset(dataset).lang
+def overrides(path: Path, dataset: str, corpus: Path, seed: int) -> Dict[str, Any]:
+    """Adapt a config to a dataset.
+
+    RETURNS (Dict[str, Any]): settings that depend on the dataset: paths and language;
+        and no sentencizer where documents are the sentences of the corpus.
+    """
+    found = get_dataset(dataset)
+    lang = found.lang
     tokenizer = spacy.blank(lang).config["nlp"]["tokenizer"]
-    return {
+    settings = {
         "paths.train": str(corpus / "train.spacy"),
         "paths.dev": str(corpus / "dev.spacy"),
         "system.seed": seed,
         "nlp.lang": lang,
         "nlp.tokenizer.@tokenizers": tokenizer["@tokenizers"],
+    }
+    return {**settings, **(without_sentencizer(path) if found.sentences else {})}
+
+
+def without_sentencizer(path: Path) -> Dict[str, List[str]]:
+    """RETURNS (Dict[str, List[str]]): the components of a config without it."""
+    config = load_config(path)
+    names = {
+        "nlp.pipeline": config["nlp"]["pipeline"],
+        "training.annotating_components": config["training"]["annotating_components"],
+    }
+    sentencizers = {
+        name
+        for name, block in config["components"].items()
+        if block.get("factory") == "sentencizer"
+    }
+    return {
+        setting: [name for name in components if name not in sentencizers]
+        for setting, components in names.items()
     }
 
 
@@ -51,7 +76,7 @@ def main(
         paths = [Path(config)]
     for path in paths:
         msg.divider(path.stem)
-        settings = overrides(dataset, corpus, seed)
+        settings = overrides(path, dataset, corpus, seed)
         train(path, output / path.stem, use_gpu=gpu, overrides=settings)
 
 

@@ -6,7 +6,7 @@ training, to scored candidates in prediction. All that the four models share (wi
 batches, devices, selection, writing) happens outside.
 """
 
-from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence
+from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -45,6 +45,18 @@ class Candidates(NamedTuple):
     end: Tensor
     label: Tensor
     score: Tensor
+
+
+def best_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
+    """Choose the best label of each cell, of those at or above their threshold.
+
+    scores (Tensor): (cell, label)
+    thresholds (Tensor): (label,)
+    RETURNS (Tuple[Tensor, Tensor]): cells that have one, and their labels. (span,)
+    """
+    top, best = scores.where(scores >= thresholds, -1.0).max(dim=-1)
+    (cell,) = (top >= 0).nonzero(as_tuple=True)
+    return cell, best[cell]
 
 
 class SpanCodec(Protocol):

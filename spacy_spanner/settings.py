@@ -5,6 +5,7 @@ here and in the codecs say their names, defaults and limits, once.
 """
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Callable, Dict, NamedTuple
 
 from .errors import Errors
@@ -33,6 +34,9 @@ fraction = Rule(
 probability = Rule(
     "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1
 )
+not_negative = Rule(
+    "a number of at least 0", lambda value: is_number(value) and 0 <= value < inf
+)
 probabilities = Rule(
     "a mapping of labels to numbers from 0 to 1",
     lambda value: (
@@ -56,6 +60,14 @@ def at_least(minimum: int) -> Rule:
             isinstance(value, int) and not isinstance(value, bool) and value >= minimum
         ),
     )
+
+
+whole_numbers = Rule(
+    "a list of whole numbers of at least 1",
+    lambda value: (
+        isinstance(value, list) and bool(value) and all(map(at_least(1).accepts, value))
+    ),
+)
 
 
 def one_of(choices: tuple) -> Rule:

@@ -4,9 +4,10 @@ This is the one place where inclusive and exclusive ends meet: a grid cell is
 `(start, last)`, a span `(start, end)` with `end = last + 1`.
 """
 
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .types import Bools, Floats, Ints, SpanTable
 
@@ -41,6 +42,32 @@ def enumerate_spans(lengths: Ints, max_width: Optional[int] = None) -> SpanCells
     return SpanCells(*np.nonzero(wanted[None] & inside[:, None, :]))
 
 
+def find_cells(cells: SpanCells, window: Ints, start: Ints, last: Ints) -> Ints:
+    """Find spans among enumerated cells.
+
+    cells (SpanCells): in the order of `enumerate_spans`.
+    window, start, last (Ints): spans that are among them. Shape: (span,)
+    RETURNS (Ints): the cell of each. Shape: (span,)
+    """
+    size = int(cells.last.max(initial=0)) + 1
+
+    def key(window: Ints, start: Ints, last: Ints) -> Ints:
+        return (window * size + start) * size + last
+
+    return np.searchsorted(key(*cells), key(window, start, last))
+
+
+def diamond(distance: int) -> Tuple[Ints, Ints]:
+    """List the boundary moves of exactly this Manhattan distance.
+
+    RETURNS (Tuple[Ints, Ints]): moves of start and of last, 4 × distance of each.
+    """
+    step = np.arange(distance)
+    start = np.concatenate([step, distance - step, -step, step - distance])
+    last = np.concatenate([distance - step, -step, step - distance, step])
+    return start, last
+
+
 def overlaps(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:
     """RETURNS (Bools): which of the spans share a token with `(start, end)`."""
     return (starts < end) & (start < ends)
@@ -51,6 +78,13 @@ def crosses(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:
     return ((starts < start) & (start < ends) & (ends < end)) | (
         (start < starts) & (starts < end) & (end < ends)
     )
+
+
+def iou(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> NDArray:
+    """RETURNS (NDArray): shared tokens of two spans as a share of those of both."""
+    hull = np.maximum(end, ends) - np.minimum(start, starts)
+    shared = np.minimum(end, ends) - np.maximum(start, starts)
+    return np.maximum(shared, 0) / np.maximum(hull, 1)
 
 
 def conflicts(
@@ -75,8 +109,13 @@ def in_document_order(spans: SpanTable) -> SpanTable:
 
 def by_preference(spans: SpanTable) -> SpanTable:
     """RETURNS (SpanTable): sorted by score (best first), then start, end, label."""
+    return spans.take(preference_order(spans))
+
+
+def preference_order(spans: SpanTable) -> Ints:
+    """RETURNS (Ints): rows by score (best first), then start, end, label. (span,)"""
     score = _without_noise(spans.score)
-    return spans.take(np.lexsort((spans.label, spans.end, spans.start, -score)))
+    return np.lexsort((spans.label, spans.end, spans.start, -score))
 
 
 def by_length(spans: SpanTable) -> SpanTable:
@@ -90,6 +129,14 @@ def _without_noise(score: Floats) -> Floats:
     the seventh digit, and that must not decide which of two spans stays.
     """
     return np.round(score, 4)
+
+
+def repeats(spans: SpanTable) -> Bools:
+    """RETURNS (Bools): spans whose boundaries an earlier one has. (span,)"""
+    keys = np.stack([spans.start, spans.end])
+    repeated = np.ones(spans.n_spans, dtype=bool)
+    repeated[np.unique(keys, axis=1, return_index=True)[1]] = False
+    return repeated
 
 
 def merge_duplicates(spans: SpanTable) -> SpanTable:

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import List
+from typing import Any
 
 import pytest
 
@@ -30,7 +30,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(script: str, *arguments: object) -> List[dict]:
+def run(script: str, *arguments: object) -> Any:
     words = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -70,3 +70,38 @@ def test_long_document_measures_every_length(tmp_path: Path) -> None:
     rows = run("long_document.py", "--tokens", "100,1000", "--output", output)
     assert [row["tokens"] for row in rows] == [100, 1000]
     assert all(row["seconds"] > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_offset_labels_measures_every_class_and_decoding(
+    data: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "offsets.json"
+    settings = ("--set", "model.max_offset=1", "--set", "model.conv_layers=0")
+    rows = run("offset_labels.py", data, "--epochs", 8, *settings, "--output", output)
+    names = ["0", "-1S", "1S", "-1E", "1E", "all"]
+    ways = ["centers_only", "votes", "all_votes"]
+    assert [row["class"] for row in rows] == names + ways
+    # 40 sentences with three entities each.
+    assert rows[0]["support"] == rows[-1]["support"] == 120
+    assert all(row["f"] > 0.9 for row in rows[:6])
+
+
+@pytest.mark.slow
+def test_locate_label_analysis_counts_what_the_stages_do(
+    data: Path, tmp_path: Path
+) -> None:
+    options = ("--epochs", 8, "--set", "window_sizes=[1, 3]")
+    output = tmp_path / "analysis.json"
+    result = run("locate_label_analysis.py", data, *options, "--output", output)
+    rows = {row["length"]: row for row in result["by_length"]}
+    assert list(rows) == ["1", "2*", "1-4", "5-9", "10+", "all"]
+    # An entity of one token and two of two tokens in each of 40 sentences.
+    assert [row["entities"] for row in rows.values()] == [40, 80, 120, 0, 0, 120]
+    assert rows["all"]["f"] > 0.9
+    # 6 + 5 + 4 seeds in a sentence.
+    assert result["seeds"] == 40 * 15
+    assert 0 < result["kept"] < 1
+    assert 0.9 < result["proposals_per_entity"] < 5
+    for moves in result["offsets"].values():
+        assert sum(moves.values()) == pytest.approx(1)

@@ -3,13 +3,15 @@
 from pathlib import Path
 from typing import Any, Dict, List
 
+import numpy as np
 import pytest
 import spacy
 import srsly
-from spacy.tokens import DocBin
-from spacy.training import Corpus
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config
+from spacy.vectors import Vectors
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
@@ -31,16 +33,35 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def tiny_encoders(config: Dict[str, Any], folder: Path) -> Dict[str, str]:
+@pytest.fixture(scope="module")
+def taggers(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, Path]:
+    """Pipelines with word vectors, and a tagger on a shared encoder, by language."""
+    paths = {}
+    for lang in ("en", "zh"):
+        nlp = spacy.blank(lang)
+        nlp.vocab.vectors = Vectors(data=np.ones((1, 5), dtype="f"), keys=["x"])
+        nlp.add_pipe("tok2vec")
+        listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96}
+        nlp.add_pipe("tagger", config={"model": {"tok2vec": listener}})
+        example = Example(nlp.make_doc("x"), Doc(nlp.vocab, words=["x"], tags=["NN"]))
+        nlp.initialize(lambda example=example: [example])
+        paths[lang] = tmp_path_factory.mktemp("tagger")
+        nlp.to_disk(paths[lang])
+    return paths
+
+
+def tiny_encoders(config: Dict[str, Any], folder: Path) -> Dict[str, Any]:
     """Point every pretrained encoder of a config at a tiny one."""
-    found = {}
+    found: Dict[str, Any] = {}
     for name, block in config["components"].items():
-        if block["factory"] == "transformer":
+        if block.get("factory") == "transformer":
             pytest.importorskip("spacy_transformers")
             found[f"components.{name}.model.name"] = str(folder)
-        tok2vec = block.get("model", {}).get("tok2vec", {})
-        if tok2vec.get("@architectures") == "spacy_spanner.Transformer.v1":
-            found[f"components.{name}.model.tok2vec.name"] = str(folder)
+        path, block = f"components.{name}.model", block.get("model", {})
+        while "tok2vec" in block:  # an encoder may stand on another one
+            path, block = f"{path}.tok2vec", block["tok2vec"]
+            if block.get("@architectures") == "spacy_spanner.Transformer.v1":
+                found.update({f"{path}.name": str(folder), f"{path}.layers": 1})
     return found
 
 
@@ -49,7 +70,7 @@ def test_config_names_every_setting(path: Path) -> None:
     config = load_config(path)
     nlp = spacy.blank("en")
     for name, block in config["components"].items():
-        if block["factory"].startswith("span_"):
+        if block.get("factory", "").startswith("span_"):
             defaults = nlp.get_factory_meta(block["factory"]).default_config
             assert set(defaults) <= set(block), name
 
@@ -70,14 +91,24 @@ def test_config_has_no_averages_that_would_miss_the_head(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)
 def test_config_initializes_and_takes_a_step(
-    path: Path, corpus: Path, tiny_bert: Path
+    path: Path, corpus: Path, tiny_bert: Path, taggers: Dict[str, Path]
 ) -> None:
-    overrides = {"paths.train": str(corpus), "paths.dev": str(corpus)}
-    overrides.update(tiny_encoders(load_config(path), tiny_bert))
+    config = load_config(path)
+    tagger = taggers[config["nlp"]["lang"]]
+    places = {"train": corpus, "dev": corpus, "vectors": tagger, "tagger": tagger}
+    overrides: Dict[str, Any] = {
+        f"paths.{name}": str(places[name]) for name in config["paths"] if name in places
+    }
+    overrides.update(tiny_encoders(config, tiny_bert))
     config = load_config(path, overrides=overrides)
     nlp = init_nlp(config)
     examples = list(Corpus(corpus)(nlp))
-    losses = nlp.update(examples, sgd=nlp.create_optimizer())
+    losses = nlp.update(
+        examples,
+        sgd=nlp.create_optimizer(),
+        exclude=config["training"]["frozen_components"],
+        annotates=config["training"]["annotating_components"],
+    )
     assert all(loss > 0 for name, loss in losses.items() if name.startswith("span_"))
 
 

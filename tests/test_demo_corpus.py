@@ -7,7 +7,8 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
-from spacy_spanner.corpus.brackets import read_documents, to_doc
+from spacy_spanner.corpus.convert import read_docs
+from spacy_spanner.corpus.options import ReadOptions
 
 DEMO = Path(__file__).parent.parent / "assets" / "demo"
 LABELS = {"PER", "ORG", "GPE", "LOC", "FAC"}
@@ -15,11 +16,11 @@ LABELS = {"PER", "ORG", "GPE", "LOC", "FAC"}
 
 def read(lang: str, split: str) -> List[Doc]:
     nlp = spacy.blank(lang)
-    separator = "" if lang == "zh" else " "
+    options = ReadOptions(separator="" if lang == "zh" else " ")
     return [
-        to_doc(sentences, nlp, spans_key="ents", separator=separator)
+        doc
         for path in sorted((DEMO / lang).glob(f"{split}*.txt"))
-        for sentences in read_documents(path.read_text("utf8").splitlines())
+        for doc in read_docs(path, nlp, format="brackets", read_options=options)
     ]
 
 

@@ -33,6 +33,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/smoothing.py",
         "models/*/soft_nms.py",
         "models/*/assignment.py",
+        "models/*/offsets.py",
     ],
     "torch": [
         "codec.py",
@@ -41,6 +42,11 @@ HOMES: Dict[str, List[str]] = {
         "models/*/codec.py",
         "models/*/noise.py",
         "models/*/matching.py",
+        "models/*/fusion.py",
+        "models/*/convolution.py",
+        "models/*/decoding.py",
+        "models/*/boundaries.py",
+        "models/*/examples.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }

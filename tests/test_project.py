@@ -44,7 +44,7 @@ def test_check_assets_of_a_missing_file_fails_with_the_name(checkout: Path) -> N
     (checkout / "assets" / "demo" / "zh" / "test.txt").unlink()
     done = run(checkout, "check-assets", "--vars.dataset", "demo_zh")
     assert done.returncode == 1
-    assert "No files for test" in done.stdout
+    assert "Missing in assets/demo/zh: test*.txt" in done.stdout
 
 
 def test_corpus_of_an_unknown_dataset_names_those_that_exist(checkout: Path) -> None:

@@ -18,8 +18,11 @@ from spacy_spanner.spans import (
     crosses,
     enumerate_spans,
     in_document_order,
+    iou,
     merge_duplicates,
     overlaps,
+    preference_order,
+    repeats,
     resolve_overlaps,
 )
 from spacy_spanner.types import ScoredSpan, SpanTable
@@ -144,6 +147,27 @@ def test_conflicts_with_no_spans_is_empty(policy: str) -> None:
     assert conflicts(0, 1, none, none, policy).tolist() == []
 
 
+@pytest.mark.parametrize(
+    "one, two, expected",
+    [
+        ((0, 4), (0, 4), 1.0),
+        ((0, 4), (2, 6), 2 / 6),
+        ((0, 6), (2, 4), 2 / 6),
+        ((0, 7), (0, 10), 0.7),
+        ((0, 2), (2, 4), 0.0),
+        ((0, 1), (5, 9), 0.0),
+        ((3, 3), (3, 3), 0.0),
+    ],
+)
+def test_iou_by_hand(
+    one: Tuple[int, int], two: Tuple[int, int], expected: float
+) -> None:
+    for (start, end), (starts, ends) in ((one, two), (two, one)):
+        assert iou(start, end, np.array([starts]), np.array([ends])).tolist() == [
+            expected
+        ]
+
+
 # --------------------------------------------------------------------- orders
 
 
@@ -175,7 +199,18 @@ def test_by_length_sorts_by_width_then_score_then_start_then_label() -> None:
     assert rows == [(6, 8, 0), (2, 4, 0), (2, 4, 1), (3, 5, 0), (4, 5, 0)]
 
 
+def test_preference_order_does_not_see_noise_in_scores() -> None:
+    rows = [(3, 4, 0, 0.500001), (1, 2, 0, 0.5), (2, 3, 0, 0.6)]
+    assert preference_order(SpanTable.of(rows)).tolist() == [2, 1, 0]
+
+
 # ----------------------------------------------------------------- duplicates
+
+
+def test_repeats_marks_later_spans_of_equal_boundaries() -> None:
+    rows = [(2, 3, 1), (0, 3, 0), (2, 3, 0), (2, 4, 1), (2, 3, 1)]
+    assert repeats(SpanTable.of(rows)).tolist() == [False, False, True, False, True]
+    assert repeats(SpanTable.empty()).tolist() == []
 
 
 def test_merge_duplicates_keeps_the_best_score() -> None:

@@ -5,10 +5,12 @@ from spacy.cli._util import app as spacy_app
 from . import (
     analyze,
     analyze_training,
+    convert,
     debug_data,
     evaluate,
     init_config,
     model_card,
+    stats,
     tune,
 )
 from .app import app
@@ -19,9 +21,11 @@ __all__ = [
     "analyze",
     "analyze_training",
     "app",
+    "convert",
     "debug_data",
     "evaluate",
     "init_config",
     "model_card",
+    "stats",
     "tune",
 ]

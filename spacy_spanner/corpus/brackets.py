@@ -5,12 +5,13 @@ A backslash takes the special meaning from `[`, `]`, `#` and itself.
 """
 
 import re
+from pathlib import Path
 from typing import Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
-from spacy.language import Language
-from spacy.tokens import Doc
-
 from ..errors import Errors
+from .files import read_lines
+from .options import ReadOptions
+from .records import CHARACTERS, Mention, Note, Record
 
 _PART = re.compile(
     r"\\(?P<escaped>[\[\]#\\])"
@@ -33,6 +34,7 @@ class BracketedSentence(NamedTuple):
 
     text: str
     spans: List[CharSpan]
+    line: int = 1
 
 
 def parse_sentence(
@@ -74,7 +76,7 @@ def parse_sentence(
     if opened:
         raise fail(opened[-1][1], "'[' is never closed")
     spans.sort(key=lambda span: (span.start, -span.end, span.label))
-    return BracketedSentence(text, spans)
+    return BracketedSentence(text, spans, number)
 
 
 def read_documents(
@@ -100,44 +102,37 @@ def read_documents(
         yield document
 
 
-def to_doc(
-    sentences: Sequence[BracketedSentence],
-    nlp: Language,
-    *,
-    spans_key: str,
-    separator: str = " ",
-    source: str = "<text>",
-) -> Doc:
-    """Build a document with sentence boundaries and entities.
+def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
+    """Read a file of annotated text.
 
-    sentences (Sequence[BracketedSentence]): the document.
-    nlp (Language): gives the tokens.
-    spans_key (str): the group that gets the entities.
-    separator (str): text between sentences; empty for Chinese.
-    source (str): name of the file, for messages.
-    RETURNS (Doc): tokens start a sentence where a line began.
-    RAISES (ValueError): SP011 where the boundary of an entity or of a sentence lies
-        inside a token.
+    path (Path): the file.
+    options (ReadOptions): `separator` and `encoding` matter.
+    YIELDS (Record): documents, entities by characters.
+    RAISES (ValueError): SP001 where brackets or labels are malformed.
     """
-    doc = nlp.make_doc(separator.join(sentence.text for sentence in sentences))
-    sentence_starts, spans, offset = set(), [], 0
+    lines = read_lines(path, options.encoding)
+    for sentences in read_documents(lines, source=path.name):
+        yield to_record(sentences, path.name, options.separator)
+
+
+def to_record(
+    sentences: Sequence[BracketedSentence], source: str, separator: str = " "
+) -> Record:
+    """RETURNS (Record): the document of these sentences."""
+    text, starts, mentions = "", [], []
     for sentence in sentences:
-        sentence_starts.add(offset)
-        whole = CharSpan(0, len(sentence.text), "")
-        for start, end, label in [whole, *sentence.spans]:
-            span = doc.char_span(offset + start, offset + end, label=label)
-            if span is None:
-                raise ValueError(
-                    Errors.SP011.format(
-                        source=source,
-                        entity=sentence.text[start:end],
-                        text=sentence.text,
-                    )
-                )
-            if label:
-                spans.append(span)
-        offset += len(sentence.text) + len(separator)
-    for token in doc:
-        token.is_sent_start = token.idx in sentence_starts
-    doc.spans[spans_key] = spans
-    return doc
+        text += separator if text else ""
+        starts.append(len(text))
+        mentions += [
+            Mention(len(text) + start, len(text) + end, label, sentence.line)
+            for start, end, label in sentence.spans
+        ]
+        text += sentence.text
+    return Record(
+        source,
+        sentences[0].line,
+        mentions,
+        text=text,
+        unit=CHARACTERS,
+        sentence_starts=starts,
+    )

@@ -181,10 +181,16 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
 def _groups(
     model: Model, source: _Source, task: HeadTask
 ) -> Iterator[Tuple[Ints, WindowBatch]]:
-    """Yield groups of windows with their padded vectors."""
+    """Yield groups of windows with their padded vectors.
+
+    A module that computes more than one score for each label, and one for "no entity",
+    tells how many with `scores_per_pair`.
+    """
     flat = source.flat
     lengths = task.plan.lengths
-    max_spans = task.max_cells // (model.get_dim("nO") + 1)
+    module = get_shim(model).module
+    per_pair = getattr(module, "scores_per_pair", model.get_dim("nO") + 1)
+    max_spans = task.max_cells // per_pair
     for group in batch_windows(lengths, max_spans, shortest=SHORT):
         position = np.arange(int(lengths[group].max()))
         index = task.plan.flat_start[group][:, None] + position  # (batch, token)

@@ -45,3 +45,36 @@ def sparse_binary_cross_entropy(
     if smoothing:
         loss = loss - smoothing / 2 * logits.sum()
     return loss
+
+
+def focal_binary_cross_entropy(
+    logits: Tensor, positive: Tensor, weight: Tensor, gamma: float = 0.0
+) -> Tensor:
+    """Binary cross entropy that looks away from what is easy (Lin et al. 2017).
+
+    logits, positive, weight (Tensor): scores, answers, importance. Shape: (span,)
+    gamma (float): γ; 0 gives the plain cross entropy.
+    RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the answer.
+    """
+    return _focal(F.logsigmoid(logits.where(positive, -logits)), weight, gamma)
+
+
+def focal_cross_entropy(
+    logits: Tensor, target: Tensor, weight: Tensor, gamma: float = 0.0
+) -> Tensor:
+    """Cross entropy that looks away from what is easy (Lin et al. 2017).
+
+    logits (Tensor): (span, class)
+    target, weight (Tensor): the right class, and importance. Shape: (span,)
+    gamma (float): γ; 0 gives the plain cross entropy.
+    RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the target.
+    """
+    log_p = logits.log_softmax(dim=-1).gather(-1, target[:, None])[:, 0]
+    return _focal(log_p, weight, gamma)
+
+
+def _focal(log_p: Tensor, weight: Tensor, gamma: float) -> Tensor:
+    if gamma:
+        # Not 0, for the slope of a small power there is infinite.
+        weight = weight * (1 - log_p.exp()).clamp(min=1e-6) ** gamma
+    return -(weight * log_p).sum()

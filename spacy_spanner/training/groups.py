@@ -3,16 +3,12 @@
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from ..settings import Rule, at_least, is_number, one_of, optional, require
+from ..settings import Rule, at_least, not_negative, one_of, optional, require
 from .parameters import ENCODER, HEAD, Owner
 
 Schedule = Any  # a number, or an iterator of numbers such as Thinc's schedules
 # Biases, and gain and bias of norms, by the name inside the layer.
 NOT_DECAYED = re.compile(r"(^|[._])(b|bias|G|beta|gamma)$|norm", re.IGNORECASE)
-
-not_negative = Rule(
-    "a number of at least 0", lambda value: is_number(value) and value >= 0
-)
 
 
 def _is_pattern(value: Any) -> bool:

@@ -1,26 +1,20 @@
 """Text with entities marked inline."""
 
+from pathlib import Path
 from typing import List, Tuple, Union
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.language import Language
 
 from spacy_spanner.corpus.brackets import (
     BracketedSentence,
     CharSpan,
     parse_sentence,
     read_documents,
-    to_doc,
 )
 
-
-@pytest.fixture(scope="module")
-def blank() -> Language:
-    return spacy.blank("en")
-
+from .util import docs_and_lost, read_all, write_file
 
 # -------------------------------------------------------------------- parsing
 
@@ -129,41 +123,26 @@ def test_read_documents_counts_all_lines_in_its_errors() -> None:
         list(read_documents(["# note", "a", "", "[b"], source="x.txt"))
 
 
-def test_to_doc_writes_entities_and_sentences(blank: Language) -> None:
-    sentences = [parse_sentence("The [US](GPE) won."), parse_sentence("[I](PER) left.")]
-    doc = to_doc(sentences, blank, spans_key="gold")
-    assert doc.text == "The US won. I left."
-    found = [(span.text, span.label_) for span in doc.spans["gold"]]
-    assert found == [("US", "GPE"), ("I", "PER")]
-    assert [sentence.text for sentence in doc.sents] == ["The US won.", "I left."]
+def test_read_joins_sentences_and_moves_entities(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "a.txt", "# note\n[I](PER) left.\nThe [US](GPE) won.\n")
+    (record,) = read_all("brackets", path).records
+    assert record.text == "I left. The US won."
+    assert record.sentence_starts == [0, 8]
+    assert list(record.mentions or ()) == [(0, 1, "PER", 2, ""), (12, 14, "GPE", 3, "")]
 
 
-def test_to_doc_keeps_nested_entities(blank: Language) -> None:
-    sentence = parse_sentence("[the [US](GPE) Court](ORG)")
-    doc = to_doc([sentence], blank, spans_key="ents")
-    found = [(span.start, span.end, span.label_) for span in doc.spans["ents"]]
-    assert found == [(0, 3, "ORG"), (1, 2, "GPE")]
+def test_read_with_another_separator_joins_by_it(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "a.txt", "[甲](X)。\n[乙](Y)。\n")
+    (record,) = read_all("brackets", path, separator="").records
+    assert record.text == "甲。乙。"
+    assert [m.start for m in record.mentions or ()] == [0, 2]
 
 
-def test_to_doc_without_entities_has_an_empty_group(blank: Language) -> None:
-    doc = to_doc([parse_sentence("nothing here")], blank, spans_key="ents")
-    assert "ents" in doc.spans
-    assert len(doc.spans["ents"]) == 0
-
-
-def test_to_doc_with_another_separator_joins_by_it(blank: Language) -> None:
-    sentences = [parse_sentence("[a](X) ."), parse_sentence("[b](Y) .")]
-    doc = to_doc(sentences, blank, spans_key="ents", separator="\n\n")
-    assert doc.text == "a .\n\nb ."
-    assert [span.text for span in doc.spans["ents"]] == ["a", "b"]
-
-
-def test_to_doc_with_a_boundary_inside_a_token_names_the_entity(
-    blank: Language,
-) -> None:
-    sentence = parse_sentence("pre[war](X) years")
-    with pytest.raises(ValueError, match=r"SP011.*my\.txt.*'war'.*'prewar years'"):
-        to_doc([sentence], blank, spans_key="ents", source="my.txt")
+def test_read_of_a_boundary_inside_a_token_loses_the_entity(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "a.txt", "pre[war](X) years\n")
+    docs, lost = docs_and_lost("brackets", path)
+    assert list(docs[0].spans["ents"]) == []
+    assert lost.examples == [("a.txt", 1, "war", "X", "boundaries inside tokens")]
 
 
 # ----------------------------------------------------------------- properties

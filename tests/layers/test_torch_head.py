@@ -1,6 +1,6 @@
 """The bridge to torch: groups, gradients, odd inputs, on a head with known answers."""
 
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 import pytest
@@ -224,6 +224,32 @@ def test_head_groups_do_not_change_candidates(max_cells: int) -> None:
         for token, label in zip(*np.nonzero(doc >= 0))
     }
     assert found == expected
+
+
+class CountingCodec(TokenCodec):
+    """Notes how many windows it is shown at once."""
+
+    def __init__(self) -> None:
+        self.sizes: List[int] = []
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        self.sizes.append(len(batch.lengths))
+        return super().candidates(module, batch, thresholds)
+
+
+@pytest.mark.parametrize("declared,sizes", [(None, [4]), (8, [2, 2]), (99, [1] * 4)])
+def test_head_groups_by_the_scores_that_a_module_computes_for_a_pair(
+    declared: Optional[int], sizes: List[int]
+) -> None:
+    head, codec = head_of(), CountingCodec()
+    if declared is not None:
+        get_shim(head).module.scores_per_pair = declared  # type: ignore[assignment]
+    # Four windows of 16 tokens; without a declaration a pair has 4 scores.
+    task = task_of(plan_of([16] * 4), codec=codec, max_cells=16 * 16 * 4 * 4)
+    head.predict(HeadInput(vectors_of(*[16] * 4), task))
+    assert codec.sizes == sizes
 
 
 def test_head_no_docs_and_empty_docs_give_nothing() -> None:

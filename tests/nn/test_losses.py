@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from spacy_spanner.nn.losses import (
+    focal_binary_cross_entropy,
+    focal_cross_entropy,
     sparse_binary_cross_entropy,
     sparse_soft_cross_entropy,
 )
@@ -130,3 +132,62 @@ def test_sparse_binary_cross_entropy_of_extreme_logits_by_hand() -> None:
 def test_sparse_losses_of_no_cells_are_zero(loss: Callable[..., Tensor]) -> None:
     empty = loss(torch.zeros(0, 4), *columns([]))
     assert empty.item() == 0.0
+
+
+# ---------------------------------------------------------------------- focal
+
+TARGET = torch.tensor([0, 3, 1, 0, 2])
+WEIGHT = torch.tensor([1.0, 0.5, 0.0, 2.0, 1.0], dtype=torch.float64)
+
+
+def test_focal_cross_entropy_without_focus_equals_torch() -> None:
+    logits = random_logits(4)
+    expected = F.cross_entropy(logits, TARGET, reduction="none") @ WEIGHT
+    found = focal_cross_entropy(logits, TARGET, WEIGHT)
+    torch.testing.assert_close(found, expected)
+
+
+def test_focal_binary_cross_entropy_without_focus_equals_torch() -> None:
+    logits, positive = random_logits(1)[:, 0], TARGET > 0
+    expected = F.binary_cross_entropy_with_logits(
+        logits, positive.double(), WEIGHT, reduction="sum"
+    )
+    found = focal_binary_cross_entropy(logits, positive, WEIGHT)
+    torch.testing.assert_close(found, expected)
+
+
+def test_focal_cross_entropy_by_hand() -> None:
+    # Probabilities 1/4 and 3/4 of the target; -log 1/4 is 1.386, -log 3/4 is 0.288.
+    logits = torch.tensor([[0.0, 1.0986123], [1.0986123, 0.0]])
+    weight = torch.tensor([1.0, 2.0])
+    found = focal_cross_entropy(logits, torch.tensor([0, 0]), weight, 2.0)
+    expected = (3 / 4) ** 2 * 1.3862944 + 2 * (1 / 4) ** 2 * 0.2876821
+    assert found.item() == pytest.approx(expected)
+
+
+def test_focal_binary_cross_entropy_is_that_of_two_classes() -> None:
+    logits, positive = random_logits(1)[:, 0], TARGET > 0
+    pairs = torch.stack([torch.zeros_like(logits), logits], dim=1)
+    found = focal_binary_cross_entropy(logits, positive, WEIGHT, 1.5)
+    expected = focal_cross_entropy(pairs, positive.long(), WEIGHT, 1.5)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0, 2.0])
+def test_focal_losses_have_exact_gradients(gamma: float) -> None:
+    def run(logits: Tensor) -> Tensor:
+        binary = focal_binary_cross_entropy(logits[:, 0], TARGET > 0, WEIGHT, gamma)
+        return binary + focal_cross_entropy(logits, TARGET, WEIGHT, gamma)
+
+    assert torch.autograd.gradcheck(run, random_logits(4).requires_grad_())
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0])
+def test_focal_losses_of_certain_logits_have_finite_gradients(gamma: float) -> None:
+    logits = torch.tensor([[1e3, -1e3], [1e3, -1e3]], requires_grad=True)
+    target, weight = torch.tensor([0, 1]), torch.ones(2)
+    loss = focal_cross_entropy(logits, target, weight, gamma)
+    assert loss.item() == pytest.approx(2e3)
+    (gradient,) = torch.autograd.grad(loss, logits)
+    assert gradient.isfinite().all()
+    assert gradient[1].tolist() == pytest.approx([1.0, -1.0])

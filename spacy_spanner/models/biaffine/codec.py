@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch
+from ...codec import Candidates, WindowBatch, best_labels
 from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, optional, yes_or_no
-from ...spans import SpanCells, enumerate_spans
+from ...spans import SpanCells, enumerate_spans, find_cells, repeats
 from ...types import Bools, Floats, Ints, SpanTable
-from .smoothing import SoftSpans, hard_boundaries, smooth_boundaries
+from .smoothing import hard_boundaries, smooth_boundaries
 
 
 class BiaffineTargets(NamedTuple):
@@ -70,7 +70,7 @@ class BiaffineCodec:
             "that are a second label of a span (learned with multilabel = true)": (
                 np.zeros(spans.n_spans, dtype=bool)
                 if self.multilabel
-                else _repeats(spans)
+                else repeats(spans)
             ),
         }
 
@@ -104,7 +104,7 @@ class BiaffineCodec:
             exclusive=not self.multilabel,
             max_width=self.max_width,
         )
-        cell = _cell_index(cells, lengths, soft)
+        cell = find_cells(cells, *soft[:3])
         return BiaffineTargets(cells, cell, soft.label, soft.mass)
 
     def loss(
@@ -135,13 +135,10 @@ class BiaffineCodec:
         if self.multilabel:
             scores = (logits[:, 1:] - logits[:, :1]).sigmoid()  # (cell, label)
             cell, label = (scores >= thresholds).nonzero(as_tuple=True)
-            score = scores[cell, label]
         else:
             scores = logits.softmax(dim=-1)[:, 1:]  # (cell, label)
-            passing = scores.where(scores >= thresholds, -1.0)
-            top, best = passing.max(dim=-1)
-            (cell,) = (top >= 0).nonzero(as_tuple=True)
-            label, score = best[cell], top[cell]
+            cell, label = best_labels(scores, thresholds)
+        score = scores[cell, label]
         window, start, last = (column[cell] for column in columns)
         return Candidates(window, start, last + 1, label, score)
 
@@ -158,21 +155,3 @@ class BiaffineCodec:
         device = batch.vectors.device
         columns = [torch.as_tensor(column, device=device) for column in cells]
         return module(batch, *columns, band=self.max_width), columns
-
-
-def _cell_index(cells: SpanCells, lengths: Ints, soft: SoftSpans) -> Ints:
-    """Find the rows of spans among the enumerated cells. RETURNS (Ints): (entry,)"""
-    size = int(np.max(lengths, initial=1))
-
-    def key(window: Ints, start: Ints, last: Ints) -> Ints:
-        return (window * size + start) * size + last
-
-    return np.searchsorted(key(*cells), key(*soft[:3]))
-
-
-def _repeats(spans: SpanTable) -> Bools:
-    """RETURNS (Bools): spans whose boundaries an earlier one has. (span,)"""
-    keys = np.stack([spans.start, spans.end])
-    repeats = np.ones(spans.n_spans, dtype=bool)
-    repeats[np.unique(keys, axis=1, return_index=True)[1]] = False
-    return repeats

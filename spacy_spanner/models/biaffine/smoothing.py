@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ...spans import diamond
 from ...types import Floats, Ints
 
 
@@ -21,17 +22,6 @@ class SoftSpans(NamedTuple):
     last: Ints
     label: Ints
     mass: Floats
-
-
-def diamond(distance: int) -> Tuple[Ints, Ints]:
-    """List the boundary moves of exactly this Manhattan distance.
-
-    RETURNS (Tuple[Ints, Ints]): moves of start and of last, 4 × distance of each.
-    """
-    step = np.arange(distance)
-    start = np.concatenate([step, distance - step, -step, step - distance])
-    last = np.concatenate([distance - step, -step, step - distance, step])
-    return start, last
 
 
 def hard_boundaries(window: Ints, start: Ints, last: Ints, label: Ints) -> SoftSpans:

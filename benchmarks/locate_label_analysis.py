@@ -1,0 +1,254 @@
+"""What the two stages of span_locate_label do: lengths, offsets, filter, proposals.
+
+python benchmarks/locate_label_analysis.py DATA --encoder cnn --epochs 20
+python benchmarks/locate_label_analysis.py DATA --pipeline training/mine/model-best
+"""
+
+import random
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+import numpy as np
+import spacy
+import typer
+from common import (
+    DATASETS,
+    ENCODERS,
+    SPANS_KEY,
+    build_pipeline,
+    falling_rates,
+    read_corpus,
+    read_settings,
+    start_training,
+    to_examples,
+    train_epoch,
+    write_json,
+)
+from spacy.language import Language
+from spacy.tokens import Doc
+from torch import Tensor
+from wasabi import table
+
+from spacy_spanner.gold import plan_docs
+from spacy_spanner.layers.span_model import SpanInput
+from spacy_spanner.layers.torch_head import HeadTask
+from spacy_spanner.models.locate_label.codec import Located, LocateLabelCodec
+from spacy_spanner.models.locate_label.module import SpanReader, Spans
+
+FACTORY = "span_locate_label"
+GROUPS = ((1, 4), (5, 9), (10, None))
+LARGEST_OFFSET = 5
+DOCS_AT_ONCE = 256
+
+SpanKey = Tuple[int, int, int, str]  # document, start, end, label
+
+
+@dataclass(frozen=True)
+class WatchedCodec(LocateLabelCodec):
+    """The codec, which also remembers what the first stage said."""
+
+    seen: List[Tuple[int, Located]] = field(default_factory=list)
+
+    def locate(self, reader: SpanReader, seeds: Spans) -> Located:
+        """Remember the number of seeds, and where those that are kept went."""
+        located = super().locate(reader, seeds)
+        self.seen.append((len(seeds.window), located))
+        return located
+
+
+class FirstStage(NamedTuple):
+    """The first stage over a corpus.
+
+    n_seeds, n_kept, n_proposals (int): before the filter, behind it, and different
+        spans behind the regressor.
+    offsets (Dict[str, Counter]): how often the start and the end were moved how far.
+    """
+
+    n_seeds: int
+    n_kept: int
+    n_proposals: int
+    offsets: Dict[str, Counter]
+
+
+def trained_pipeline(
+    data: Path, dataset: str, encoder: str, epochs: int, settings: Dict[str, Any]
+) -> Language:
+    """RETURNS (Language): trained on the training part, in batches of 8."""
+    nlp = build_pipeline(FACTORY, encoder, settings)
+    examples = to_examples(read_corpus(dataset, data, nlp).train)
+    start_training(nlp, examples, seed=0)
+    optimizer = falling_rates(nlp, encoder, epochs * -(-len(examples) // 8))
+    rng = random.Random(0)
+    for _ in range(epochs):
+        for _ in train_epoch(nlp, examples, optimizer, batch_size=8, rng=rng):
+            optimizer.step_schedules()
+    return nlp
+
+
+def find_component(nlp: Language) -> Any:
+    """RETURNS (SpanRecognizer): the first component of the factory."""
+    names = [
+        name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == FACTORY
+    ]
+    if not names:
+        raise typer.BadParameter(f"the pipeline has no {FACTORY}")
+    return nlp.get_pipe(names[0])
+
+
+def watch_first_stage(nlp: Language, docs: Sequence[Doc]) -> FirstStage:
+    """RETURNS (FirstStage): counts over all documents."""
+    pipe = find_component(nlp)
+    codec = WatchedCodec(**asdict(pipe.codec))
+    for first in range(0, len(docs), DOCS_AT_ONCE):
+        batch = list(docs[first : first + DOCS_AT_ONCE])
+        plan = plan_docs(batch, pipe.settings)
+        task = HeadTask(codec, plan, pipe.settings.max_cells, pipe.thresholds())
+        pipe.model.predict(SpanInput(batch, task))
+    return FirstStage(
+        n_seeds=sum(n_seeds for n_seeds, _ in codec.seen),
+        n_kept=sum(len(located.kept.window) for _, located in codec.seen),
+        n_proposals=sum(
+            len(set(zip(*(column.tolist() for column in located.adjusted))))
+            for _, located in codec.seen
+        ),
+        offsets={
+            side: sum(
+                (
+                    count_moves(one.kept[column], one.adjusted[column])
+                    for _, one in codec.seen
+                ),
+                Counter(),
+            )
+            for side, column in (("start", 1), ("end", 2))
+        },
+    )
+
+
+def count_moves(before: Tensor, after: Tensor) -> Counter:
+    """RETURNS (Counter): moves in tokens; those of more than five are put together."""
+    moves = (after - before).cpu().numpy()
+    limit = LARGEST_OFFSET + 1
+    return Counter(np.clip(moves, -limit, limit).tolist())
+
+
+def spans_of(docs: Sequence[Doc], key: str) -> Set[SpanKey]:
+    """RETURNS (Set[SpanKey]): the spans of all documents."""
+    return {
+        (index, span.start, span.end, span.label_)
+        for index, doc in enumerate(docs)
+        for span in doc.spans[key]
+    }
+
+
+def score(gold: Set[SpanKey], found: Set[SpanKey]) -> Dict[str, float]:
+    """RETURNS (Dict[str, float]): precision, recall and F1, and the entities behind."""
+    n_right = len(gold & found)
+    return {
+        "p": n_right / max(len(found), 1),
+        "r": n_right / max(len(gold), 1),
+        "f": 2 * n_right / max(len(gold) + len(found), 1),
+        "entities": len(gold),
+        "predictions": len(found),
+    }
+
+
+def by_length(
+    gold: Set[SpanKey], found: Set[SpanKey], sizes: Sequence[int]
+) -> List[Dict[str, Any]]:
+    """Score each length of entities, and groups of lengths.
+
+    sizes (Sequence[int]): lengths of the seeds in training; others are marked.
+    RETURNS (List[Dict[str, Any]]): a row for each length that gold has.
+    """
+    lengths = sorted({end - start for _, start, end, _ in gold})
+    ranges = [(n, n, str(n) if n in sizes else f"{n}*") for n in lengths]
+    ranges += [(a, b or 10**9, f"{a}-{b}" if b else f"{a}+") for a, b in GROUPS]
+    ranges.append((1, 10**9, "all"))
+    return [
+        {"length": name, **score(within(gold, low, high), within(found, low, high))}
+        for low, high, name in ranges
+    ]
+
+
+def within(spans: Set[SpanKey], low: int, high: int) -> Set[SpanKey]:
+    """RETURNS (Set[SpanKey]): the spans of `low` to `high` tokens."""
+    return {span for span in spans if low <= span[2] - span[1] <= high}
+
+
+def analyse(nlp: Language, docs: Sequence[Doc]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): all tables for one corpus."""
+    pipe = find_component(nlp)
+    bare = [example.predicted for example in to_examples(docs)]
+    first = watch_first_stage(nlp, bare)
+    predicted = list(nlp.pipe(bare, batch_size=DOCS_AT_ONCE))
+    gold = spans_of(docs, SPANS_KEY)
+    found = spans_of(predicted, pipe.settings.spans_key)
+    n_moves = max(first.n_kept, 1)
+    return {
+        "by_length": by_length(gold, found, pipe.codec.window_sizes),
+        "offsets": {
+            side: {str(move): n / n_moves for move, n in sorted(moves.items())}
+            for side, moves in first.offsets.items()
+        },
+        "seeds": first.n_seeds,
+        "kept": first.n_kept / max(first.n_seeds, 1),
+        "proposals_per_entity": first.n_proposals / max(len(gold), 1),
+    }
+
+
+def print_tables(result: Dict[str, Any]) -> None:
+    """Print lengths, offsets, and what the filter lets pass."""
+    rows = [
+        (
+            row["length"],
+            str(row["entities"]),
+            *(f"{100 * row[name]:.1f}" for name in ("p", "r", "f")),
+        )
+        for row in result["by_length"]
+    ]
+    header = ("length", "entities", "P", "R", "F1")
+    print(table(rows, header=header, divider=True, aligns="lrrrr"))
+    print("* no seed of this length was seen in training\n")
+    limit = LARGEST_OFFSET + 1
+    moves = range(-limit, limit + 1)
+    rows = [
+        (
+            f"beyond {move:+d}" if abs(move) == limit else f"{move:+d}",
+            *(
+                f"{100 * result['offsets'][side].get(str(move), 0):.2f}"
+                for side in ("start", "end")
+            ),
+        )
+        for move in moves
+    ]
+    print(table(rows, header=("offset", "start, %", "end, %"), divider=True))
+    print(f"seeds: {result['seeds']:,}, of which the filter keeps {result['kept']:.1%}")
+    print(f"different proposals per entity: {result['proposals_per_entity']:.2f}")
+
+
+def main(
+    data: Path = typer.Argument(..., help="Folder with the datasets"),
+    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
+    pipeline: Optional[Path] = typer.Option(None, help="Trained; else one is trained"),
+    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    epochs: int = typer.Option(20),
+    settings: List[str] = typer.Option(
+        [], "--set", help="Setting of the component, such as use_filter=false"
+    ),
+    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+) -> None:
+    """Analyse a trained pipeline, or train one, on the test part of a dataset."""
+    if pipeline is not None:
+        nlp = spacy.load(pipeline)
+    else:
+        nlp = trained_pipeline(data, dataset, encoder, epochs, read_settings(settings))
+    result = analyse(nlp, read_corpus(dataset, data, nlp).test)
+    print_tables(result)
+    if output is not None:
+        write_json(output, result)
+
+
+if __name__ == "__main__":
+    typer.run(main)

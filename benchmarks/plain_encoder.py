@@ -1,0 +1,103 @@
+"""MiniLM without spaCy: what torch and transformers alone make of the same sentences.
+
+These are the limits for the encoders of `speed.py`: the plain loop that one would write
+for a single experiment, and `spacy-transformers` with a listener.
+"""
+
+import random
+from typing import Any, Iterator, List, Sequence
+
+import spacy
+import torch
+from common import MINILM
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import Model
+from torch import Tensor, nn
+
+from spacy_spanner.encoders.packaged import resolve_name
+
+# Sentences that the plain loop predicts at once, sorted by length.
+PREDICTION_BATCH = 32
+WIDTH = 384
+RATE, DECAY, CLIP = 5e-5, 0.01, 1.0
+
+
+class PlainEncoder:
+    """A transformer and its fast tokenizer."""
+
+    def __init__(self) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        path = resolve_name(MINILM["name"])
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(path)
+        self.model: nn.Module = AutoModel.from_pretrained(path)
+
+    def __call__(self, docs: Sequence[Doc]) -> Tensor:
+        """RETURNS (Tensor): (batch, piece, width)"""
+        words = [[token.text for token in doc] for doc in docs]
+        inputs = self.tokenizer(
+            words,
+            is_split_into_words=True,
+            padding=True,
+            truncation=True,
+            return_tensors="pt",
+        )
+        return self.model(**inputs).last_hidden_state
+
+
+def train_steps(
+    encoder: PlainEncoder, docs: Sequence[Doc], *, batch_size: int, rng: random.Random
+) -> Iterator[int]:
+    """Forward, backward, clip and update in random order; the output is the gradient.
+
+    YIELDS (int): after each step, the words of its batch.
+    """
+    parameters = list(encoder.model.parameters())
+    optimizer = torch.optim.AdamW(parameters, RATE, weight_decay=DECAY, fused=True)
+    encoder.model.train()
+    order = list(docs)
+    rng.shuffle(order)
+    for first in range(0, len(order), batch_size):
+        batch = order[first : first + batch_size]
+        hidden = encoder(batch)
+        hidden.backward(hidden.detach())
+        nn.utils.clip_grad_norm_(parameters, CLIP)
+        optimizer.step()
+        optimizer.zero_grad()
+        yield sum(map(len, batch))
+
+
+def predict(encoder: PlainEncoder, docs: Sequence[Doc]) -> None:
+    """Encode documents sorted by length."""
+    encoder.model.eval()
+    order = sorted(docs, key=len)
+    with torch.inference_mode():
+        for first in range(0, len(order), PREDICTION_BATCH):
+            encoder(order[first : first + PREDICTION_BATCH])
+
+
+class ListenedEncoder:
+    """The same transformer as a shared component of spacy-transformers."""
+
+    def __init__(self) -> None:
+        self.nlp: Language = spacy.blank("en")
+        model = {
+            "@architectures": "spacy-transformers.TransformerModel.v3",
+            "name": resolve_name(MINILM["name"]),
+            "get_spans": {"@span_getters": "spacy-transformers.doc_spans.v1"},
+        }
+        self.nlp.add_pipe("transformer", config={"model": model})
+        self.nlp.initialize()
+        make = registry.architectures.get("spacy-transformers.TransformerListener.v1")
+        pooling = registry.layers.get("reduce_mean.v1")()
+        self.listener: Model = make(grad_factor=1.0, pooling=pooling)
+        for node in self.listener.walk():
+            if node.has_dim("nO") is None:  # of documents that nobody has encoded
+                node.set_dim("nO", WIDTH)
+
+    def predict(self, docs: List[Doc], batch_size: int) -> None:
+        """Encode documents and hand the vectors to a listener."""
+        for doc in self.nlp.pipe(docs, batch_size=batch_size):
+            self.listener.predict([doc])

@@ -1,0 +1,168 @@
+"""`python -m spacy spanner convert`: any annotated corpus to `.spacy`, or out of it."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+
+import typer
+from wasabi import msg
+
+from ..errors import Errors
+from .app import app
+
+if TYPE_CHECKING:
+    from ..corpus.convert import Summary
+
+SOURCE = typer.Argument(..., help="File or folder to read")
+TARGET = typer.Argument(..., help="File or folder to write")
+FORMAT = typer.Option("", "--format", "-f", help="Of the source, if content is unclear")
+TO = typer.Option("", help="spacy, jsonl, conll, brat, if names are unclear")
+LANG = typer.Option("en", "--lang", "-l", help="Language, for its tokenizer")
+SPANS_KEY = typer.Option("ents", help="Group of doc.spans")
+ENCODING = typer.Option("utf-8", help="Encoding of the source")
+ENDS = typer.Option("auto", help="json: auto, inclusive, exclusive")
+TAG_COLUMNS = typer.Option("", help="conll: as 1,2, counted from 0; -1 is the last")
+DISCONTINUOUS = typer.Option("skip", help="brat, json: skip, split, flag")
+MENTION = typer.Option("extent", help="ace: extent, head")
+GENIA_CLASSES = typer.Option("five", help="genia: five, all")
+LABEL_NAMES = typer.Option("", help="rows: names of numbered tags, as O,B-PER,I-PER")
+DOCUMENTS = typer.Option(None, help="ace, kbp: file with names of documents to read")
+ALIGN = typer.Option("strict", help="Edges inside tokens: strict, contract, expand")
+SENTENCES = typer.Option("given", help="Boundaries: given, lines, rules, none")
+WINDOW = typer.Option("sentence", help="What entities may not leave: sentence, doc")
+CHARACTERS = typer.Option(False, "--characters", help="Every character is a token")
+SPLIT = typer.Option(False, "--split-sentences", help="Every sentence is a document")
+SET_ENTS = typer.Option("off", help="Write doc.ents too: off, longest")
+SHARD = typer.Option(500_000, min=1, help="Tokens in a file, if the target is a folder")
+LOST = typer.Option(None, help="CSV file for lost entities; beside the target")
+TOLERANCE = typer.Option(0.0, min=0.0, max=1.0, help="Share that may be lost")
+
+
+@app.command("convert")
+def convert_cli(
+    source: Path = SOURCE,
+    target: Path = TARGET,
+    format: str = FORMAT,
+    to: str = TO,
+    lang: str = LANG,
+    spans_key: str = SPANS_KEY,
+    encoding: str = ENCODING,
+    ends: str = ENDS,
+    tag_columns: str = TAG_COLUMNS,
+    discontinuous: str = DISCONTINUOUS,
+    mention: str = MENTION,
+    genia_classes: str = GENIA_CLASSES,
+    label_names: str = LABEL_NAMES,
+    documents: Optional[Path] = DOCUMENTS,
+    align: str = ALIGN,
+    sentences: str = SENTENCES,
+    window: str = WINDOW,
+    characters: bool = CHARACTERS,
+    split_sentences: bool = SPLIT,
+    set_ents: str = SET_ENTS,
+    shard_tokens: int = SHARD,
+    lost: Optional[Path] = LOST,
+    tolerance: float = TOLERANCE,
+) -> None:
+    """Convert an annotated corpus, and account for every entity that is lost.
+
+    What cannot be represented goes to a CSV file with file, line, text, label and
+    reason. More of it than --tolerance allows ends the command with exit code 1, after
+    everything is written.
+    """
+    choices = dict(locals())
+    try:
+        summary = run(**choices)
+    except (ValueError, OSError) as error:
+        msg.fail(str(error), exits=1)
+    table = lost_path(target, lost)
+    print_summary(summary, target, table)
+    if summary.share_lost > tolerance:
+        message = Errors.SP054.format(
+            lost=summary.lost.n_lost,
+            total=summary.n_total,
+            tolerance=tolerance,
+            path=table,
+        )
+        msg.fail(message, exits=1)
+
+
+def lost_path(target: Path, given: Optional[Path]) -> Path:
+    """RETURNS (Path): the table of lost entities, beside the target if not given."""
+    return given or target.with_name(f"{target.stem}.lost.csv")
+
+
+def run(
+    *,
+    source: Path,
+    target: Path,
+    format: str,
+    to: str,
+    lang: str,
+    shard_tokens: int,
+    lost: Optional[Path],
+    **choices: Any,
+) -> "Summary":
+    """Convert with the options of the command.
+
+    choices (Any): all other options.
+    RETURNS (Summary): counts.
+    RAISES (ValueError): a coded error, with file and line where it is about a file.
+    """
+    import spacy
+
+    from ..corpus.convert import convert_corpus
+    from ..corpus.lost import LostSpans
+    from ..corpus.options import DocOptions, ReadOptions
+
+    choices["tag_columns"] = parse_numbers(choices["tag_columns"], "tag-columns")
+    choices["label_names"] = tuple(choices["label_names"].replace(",", " ").split())
+    if choices["documents"] is not None:
+        names = choices["documents"].read_text(encoding="utf8").split("\n")
+        choices["documents"] = tuple(name for name in names if name.strip())
+    return convert_corpus(
+        source,
+        target,
+        spacy.blank(lang),
+        format=format or None,
+        to=to or None,
+        read_options=ReadOptions(**_for(ReadOptions, choices)),
+        doc_options=DocOptions(**_for(DocOptions, choices)),
+        shard_tokens=shard_tokens,
+        lost=LostSpans(lost_path(target, lost)),
+        note=msg.info,
+    )
+
+
+def _for(options: Any, choices: Dict[str, Any]) -> Dict[str, Any]:
+    names = {field.name for field in fields(options)}
+    return {name: value for name, value in choices.items() if name in names}
+
+
+def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
+    """RETURNS (Tuple[int, ...]): the whole numbers of a list with commas.
+
+    RAISES (ValueError): SP062 where there is something else.
+    """
+    parts = text.replace(",", " ").split()
+    if not all(part.lstrip("-").isdecimal() for part in parts):
+        message = Errors.SP062.format(
+            name=name, choices="whole numbers with commas", value=text
+        )
+        raise ValueError(message)
+    return tuple(map(int, parts))
+
+
+def print_summary(summary: "Summary", target: Path, table: Path) -> None:
+    """Print what was written, what was lost, and why."""
+    msg.good(
+        f"{summary.documents:,} documents, {summary.tokens:,} tokens, "
+        f"{summary.spans:,} entities",
+        f"in {target}",
+    )
+    if summary.empty:
+        msg.info(f"{summary.empty:,} documents without tokens were left out")
+    if summary.lost.reasons:
+        rows = summary.lost.reasons.most_common()
+        msg.warn(f"Entities that were not written, listed in {table}")
+        msg.table([(reason, f"{count:,}") for reason, count in rows])

@@ -1,0 +1,237 @@
+"""From any format to any other, with an account of what is lost."""
+
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional, Tuple
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..errors import Errors
+from .documents import to_docs
+from .formats import FORMATS, detect_format, find_files
+from .lost import LostSpans
+from .options import DocOptions, ReadOptions, check_choice
+from .records import Note, Record
+from .shards import SpacyWriter
+from .spacy_docs import load_docs
+from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
+
+TARGETS = ("spacy", "brat", "jsonl", "conll")
+# A file of half a million tokens takes a few megabytes.
+SHARD_TOKENS = 500_000
+LONGEST_TEXT = 10**9
+
+
+class Summary(NamedTuple):
+    """What a conversion did.
+
+    documents, tokens, spans (int): that were written.
+    empty (int): documents without tokens, which are left out.
+    lost (LostSpans): what was not written.
+    """
+
+    documents: int
+    tokens: int
+    spans: int
+    empty: int
+    lost: LostSpans
+
+    @property
+    def n_total(self) -> int:
+        """Entities of the source, without repeated ones."""
+        return self.spans + self.lost.n_lost
+
+    @property
+    def share_lost(self) -> float:
+        """Share of entities that are not in the output."""
+        return self.lost.n_lost / self.n_total if self.n_total else 0.0
+
+
+def silent(message: str) -> None:
+    """Take a note that nobody wants."""
+
+
+def resolve_format(source: Path, format: Optional[str], note: Note) -> str:
+    """RETURNS (str): the format that was named, or the one of the content.
+
+    RAISES (ValueError): SP053 where none is recognised, SP061 where nothing is there,
+        SP062 for a name that does not exist.
+    """
+    if format is not None:
+        return check_choice("format", format, tuple(FORMATS))
+    if not source.exists():
+        raise ValueError(Errors.SP061.format(source=source, wanted=""))
+    name = detect_format(source)
+    note(f"{source.name}: the format is {name}")
+    return name
+
+
+def read_records(
+    source: Path,
+    *,
+    format: Optional[str] = None,
+    options: Optional[ReadOptions] = None,
+    note: Note = silent,
+) -> Iterator[Record]:
+    """Read a file or a folder.
+
+    source (Path): the file or folder.
+    format (Optional[str]): a key of `FORMATS`; None detects it.
+    options (ReadOptions): how to read.
+    note (Note): is told what was detected.
+    YIELDS (Record): documents as the source has them.
+    RAISES (ValueError): a coded error with file and line.
+    """
+    read_options = options or ReadOptions()
+    chosen = FORMATS[resolve_format(source, format, note)]
+    for path in find_files(source, chosen):
+        yield from chosen.read(path, read_options, note)
+
+
+def read_docs(
+    source: Path,
+    nlp: Language,
+    *,
+    format: Optional[str] = None,
+    read_options: Optional[ReadOptions] = None,
+    doc_options: Optional[DocOptions] = None,
+    lost: Optional[LostSpans] = None,
+    note: Note = silent,
+) -> Iterator[Doc]:
+    """Read a file or a folder as documents.
+
+    nlp (Language): vocabulary, and tokenizer where the source has no tokens.
+    doc_options (DocOptions): how to build documents.
+    lost (LostSpans): is told what cannot be represented.
+    YIELDS (Doc): with entities in `doc.spans[spans_key]`.
+    RAISES (ValueError): a coded error with file and line.
+    """
+    account = LostSpans() if lost is None else lost
+    # Texts are only tokenized, which takes no memory to speak of.
+    nlp.max_length = max(nlp.max_length, LONGEST_TEXT)
+    records = read_records(source, format=format, options=read_options, note=note)
+    for record in records:
+        yield from to_docs(record, nlp, doc_options or DocOptions(), account)
+
+
+def read_plain_docs(path: Path) -> Iterator[Doc]:
+    """Read `.spacy` files as they are.
+
+    path (Path): a file, or a folder of files.
+    YIELDS (Doc): documents.
+    RAISES (ValueError): SP056 for a file that spaCy has not written, SP061 for nothing.
+    """
+    vocab = Vocab()
+    for file in find_files(path, FORMATS["spacy"]):
+        yield from load_docs(file, vocab)
+
+
+def convert_corpus(
+    source: Path,
+    target: Path,
+    nlp: Language,
+    *,
+    format: Optional[str] = None,
+    to: Optional[str] = None,
+    read_options: Optional[ReadOptions] = None,
+    doc_options: Optional[DocOptions] = None,
+    shard_tokens: int = SHARD_TOKENS,
+    lost: Optional[LostSpans] = None,
+    note: Note = silent,
+) -> Summary:
+    """Convert a file or a folder.
+
+    source, target (Path): file or folder.
+    nlp (Language): vocabulary, tokenizer and way of writing.
+    format (Optional[str]): of the source, a key of `FORMATS`; None detects it.
+    to (Optional[str]): one of `TARGETS`; None asks the name of the target.
+    read_options, doc_options: how to read, and how to build documents.
+    shard_tokens (int): tokens in a file, where the target is a folder of them.
+    lost (LostSpans): the account of what is lost.
+    note (Note): is told what was detected.
+    RETURNS (Summary): counts.
+    RAISES (ValueError): a coded error, with file and line where it is about a file.
+    """
+    read_options, doc_options = (
+        read_options or ReadOptions(),
+        doc_options or DocOptions(),
+    )
+    account = LostSpans() if lost is None else lost
+    name = resolve_format(source, format, note)
+    writer = make_writer(
+        target,
+        check_choice("to", to or target_format(target), TARGETS),
+        doc_options,
+        shard_tokens=shard_tokens,
+        lean=name != "spacy",
+        lost=account,
+    )
+    docs = read_docs(
+        source,
+        nlp,
+        format=name,
+        read_options=read_options,
+        doc_options=doc_options,
+        lost=account,
+        note=note,
+    )
+    try:
+        counts = _write_all(docs, writer, doc_options.spans_key, account)
+    finally:
+        account.close()
+    return Summary(*counts, account)
+
+
+def _write_all(
+    docs: Iterator[Doc], writer: Writer, key: str, lost: LostSpans
+) -> Tuple[int, int, int, int]:
+    """RETURNS: documents, tokens and entities that were written; empty documents."""
+    n_docs = n_tokens = n_spans = n_empty = 0
+    for doc in docs:
+        if not len(doc):
+            n_empty += 1
+            continue
+        before = lost.n_listed
+        writer.add(doc)
+        n_docs += 1
+        n_tokens += len(doc)
+        n_spans += len(doc.spans[key]) if key in doc.spans else 0
+        n_spans -= lost.n_listed - before
+    writer.close()
+    return n_docs, n_tokens, n_spans, n_empty
+
+
+def make_writer(
+    target: Path,
+    to: str,
+    options: DocOptions,
+    *,
+    shard_tokens: int,
+    lean: bool,
+    lost: LostSpans,
+) -> Writer:
+    """Make the writer of a format.
+
+    target (Path): file or folder.
+    to (str): one of `TARGETS`.
+    options (DocOptions): says what documents hold.
+    lean (bool): documents hold nothing but words, sentences and entities.
+    lost (LostSpans): is told of entities that the format cannot hold.
+    RETURNS (Writer): the writer.
+    """
+    if to == "spacy":
+        with_ents = options.set_ents != "off"
+        return SpacyWriter(
+            target, shard_tokens=shard_tokens, lean=lean, with_ents=with_ents
+        )
+    if to == "conll":
+        return ColumnsWriter(target, options.spans_key, lost)
+    return (BratWriter if to == "brat" else JsonlWriter)(target, options.spans_key)
+
+
+def target_format(target: Path) -> str:
+    """RETURNS (str): the format that the name of a target asks for."""
+    if target.suffix in (".jsonl", ".json"):
+        return "jsonl"
+    return "conll" if target.suffix in (".conll", ".iob2", ".bio", ".tsv") else "spacy"

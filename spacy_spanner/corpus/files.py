@@ -1,0 +1,204 @@
+"""Read files so that every mistake in them is told with file and line."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Iterator, List, NamedTuple, NoReturn
+
+from ..errors import Errors
+
+# Messages show no more of a broken line than this.
+SHOWN = 200
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class BrokenFileError(ValueError):
+    """A mistake in a file, told with its line."""
+
+
+def fail(
+    source: object, line: int, problem: str, text: object = "", column: int = 1
+) -> NoReturn:
+    """Stop at a broken line.
+
+    source (object): name of the file.
+    line, column (int): the place, counted from 1.
+    problem (str): what is wrong with it.
+    text (object): what stands there.
+    RAISES (BrokenFileError): SP001.
+    """
+    raise BrokenFileError(
+        Errors.SP001.format(
+            source=source,
+            line=line,
+            column=column,
+            problem=problem,
+            text=str(text)[:SHOWN],
+        )
+    )
+
+
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """Read a file line by line.
+
+    path (Path): the file.
+    encoding (str): of its text; a byte order mark is skipped.
+    YIELDS (str): lines with their ends, which are all "\\n".
+    RAISES (ValueError): SP050 where bytes are not of the encoding.
+    """
+    try:
+        with path.open(encoding=_with_mark(encoding)) as lines:
+            yield from lines
+    except (UnicodeError, LookupError) as error:
+        raise ValueError(_describe(path, encoding, error)) from None
+
+
+def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> str:
+    """Read a whole file.
+
+    newlines (bool): turn all ends of lines into "\\n"; otherwise every character
+        counts, as offsets into the file want it.
+    RETURNS (str): the text.
+    RAISES (ValueError): SP050 where bytes are not of the encoding.
+    """
+    try:
+        newline = None if newlines else ""
+        with path.open(encoding=_with_mark(encoding), newline=newline) as file:
+            return file.read()
+    except (UnicodeError, LookupError) as error:
+        raise ValueError(_describe(path, encoding, error)) from None
+
+
+def _with_mark(encoding: str) -> str:
+    """RETURNS (str): the encoding; the one of UTF-8 skips a byte order mark."""
+    return "utf-8-sig" if encoding.lower().replace("_", "-") == "utf-8" else encoding
+
+
+def _describe(path: Path, encoding: str, error: Exception) -> str:
+    """Find the line: the decoder works on blocks and does not know it."""
+    line = 1
+    if isinstance(error, UnicodeError):
+        with path.open(encoding=encoding, errors="replace") as lines:
+            marked = (n for n, text in enumerate(lines, start=1) if "\ufffd" in text)
+            line = next(marked, 1)
+    problem = getattr(error, "reason", str(error))
+    return Errors.SP050.format(
+        source=path.name, line=line, encoding=encoding, problem=problem
+    )
+
+
+class JsonItem(NamedTuple):
+    """A value of a JSON file, and the line where it begins."""
+
+    line: int
+    value: Any
+
+
+def read_json_items(path: Path, encoding: str = "utf-8") -> Iterator[JsonItem]:
+    """Read the objects of a JSON array, or of JSON Lines, one at a time.
+
+    path (Path): the file.
+    YIELDS (JsonItem): objects of an array, or the value of each line.
+    RAISES (ValueError): SP001 where the file is not JSON.
+    """
+    first, *_ = [line for line in _head(path, encoding, 1)] or [""]
+    if _parses(first):
+        yield from _json_lines(path, encoding)
+        return
+    text = read_text(path, encoding)
+    _check_surrogates(text, path.name, 1)
+    yield from _json_values(text, path.name)
+
+
+def _head(path: Path, encoding: str, size: int) -> List[str]:
+    """RETURNS (List[str]): the first lines that are not blank."""
+    found: List[str] = []
+    for line in read_lines(path, encoding):
+        if line.strip():
+            found.append(line)
+        if len(found) == size:
+            break
+    return found
+
+
+def _parses(line: str) -> bool:
+    """Tell JSON Lines from an array: that an array fills one line makes it no line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return not (isinstance(value, list) and all(isinstance(x, dict) for x in value))
+
+
+def _json_lines(path: Path, encoding: str) -> Iterator[JsonItem]:
+    for number, line in enumerate(read_lines(path, encoding), start=1):
+        if line.strip():
+            yield JsonItem(number, parse_json(line, path.name, number))
+
+
+def parse_json(text: str, source: str, line: int) -> Any:
+    """RETURNS (Any): the value of a text.
+
+    RAISES (ValueError): SP001 with the line, where it is not JSON.
+    """
+    text = text.rstrip()
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        fail(source, line + error.lineno - 1, error.msg, text, error.colno)
+    except (ValueError, RecursionError) as error:  # huge numbers, deep nesting
+        fail(source, line, str(error) or "nested too deeply", text.strip())
+    _check_surrogates(text, source, line, value)
+    return value
+
+
+def _check_surrogates(text: str, source: str, line: int, value: Any = None) -> None:
+    """Halves of characters, escaped as "\\ud83d", decode but cannot be written."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    shown = json.dumps(value, ensure_ascii=False) if value is not None else ""
+    if _SURROGATE.search(shown):
+        fail(source, line, "half of a character (a lone surrogate)", text.strip())
+
+
+def _json_values(text: str, source: str) -> Iterator[JsonItem]:
+    """Yield the objects of an array, or values that follow each other."""
+    decoder = json.JSONDecoder()
+    position = _skip(text, 0)
+    in_array = text[position : position + 1] == "["
+    position = _skip(text, position + in_array)
+    line, counted = 1, 0
+    while position < len(text):
+        if in_array and text[position] == "]":
+            _end_of_array(text, position, source)
+            return
+        line, counted = line + text.count("\n", counted, position), position
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            fail(source, error.lineno, error.msg, text[error.pos :][:40], error.colno)
+        except (ValueError, RecursionError) as error:
+            fail(source, line, str(error) or "nested too deeply", text[position:][:40])
+        _check_surrogates(text[position:end], source, line, value)
+        yield JsonItem(line, value)
+        position = _skip(text, end)
+        if in_array and text[position : position + 1] == ",":
+            position = _skip(text, position + 1)
+        elif in_array and text[position : position + 1] != "]":
+            line += text.count("\n", counted, position)
+            fail(source, line, "',' or ']' is missing", text[position:][:40])
+    if in_array:
+        fail(source, 1 + text.count("\n"), "the array is never closed")
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _end_of_array(text: str, position: int, source: str) -> None:
+    rest = _skip(text, position + 1)
+    if rest < len(text):
+        line = 1 + text.count("\n", 0, rest)
+        fail(source, line, "text behind the array", text[rest:][:40])

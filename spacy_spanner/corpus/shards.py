@@ -1,0 +1,115 @@
+"""Write documents to `.spacy` files, as fast as they are read.
+
+spaCy's `DocBin.add` looks up nine strings for each token. Converted documents carry
+nothing but words, sentences and spans, so the strings of a document are those of its
+distinct new words. And `SpanGroup.to_bytes` makes a packer each time, which goes
+through the entry points of all installed packages: here one packer serves for all.
+"""
+
+import struct
+from pathlib import Path
+from typing import Callable, Dict, List, Set
+
+from spacy.attrs import ORTH, SPACY
+from spacy.tokens import Doc, DocBin
+from srsly.msgpack import Packer
+
+LEAN_ATTRS = ("ORTH", "SENT_START")
+ENT_ATTRS = ("ENT_IOB", "ENT_TYPE")
+
+
+# A span as spaCy stores it: id, kb_id, label, start, end, and the two by characters.
+_SPAN = struct.Struct(">QQQllll")
+
+
+def pack_groups(doc: Doc, packer: Packer) -> bytes:
+    """RETURNS (bytes): what `doc.spans.to_bytes()` would be."""
+    groups: Dict[bytes, List[str]] = {}
+    for key, group in doc.spans.items():
+        spans = [
+            _SPAN.pack(s.id, s.kb_id, s.label, s.start, s.end, s.start_char, s.end_char)
+            for s in group
+        ]
+        content = {"name": group.name, "attrs": group.attrs, "spans": spans}
+        groups.setdefault(packer.pack(content), []).append(key)
+    return packer.pack(groups) if groups else doc.spans.to_bytes()
+
+
+class LeanDocBin(DocBin):
+    """Documents of words, sentences, spans and perhaps entities.
+
+    with_ents (bool): store `doc.ents` too.
+    """
+
+    def __init__(self, *, with_ents: bool = False) -> None:
+        attrs = LEAN_ATTRS + ENT_ATTRS if with_ents else LEAN_ATTRS
+        super().__init__(attrs=attrs)
+        self._known: Set[int] = set()
+        self._packer = Packer(use_bin_type=True)
+
+    def add(self, doc: Doc) -> None:
+        """Add a document."""
+        tokens = doc.to_array(list(self.attrs))
+        self.tokens.append(tokens)
+        self.spaces.append(doc.to_array(SPACY).astype(bool).reshape(-1, 1))
+        self.flags.append({"has_unknown_spaces": doc.has_unknown_spaces})
+        self.cats.append({})
+        strings = doc.vocab.strings
+        new = set(tokens[:, self.attrs.index(ORTH)].tolist()) - self._known
+        self._known |= new
+        self.strings.update(strings[orth] for orth in new)
+        self.strings.update(span.label_ for span in doc.ents)
+        for group in doc.spans.values():
+            for span in group:
+                self.strings.add(span.label_)
+                self.strings.add(span.id_)
+        self.span_groups.append(pack_groups(doc, self._packer))
+
+
+class SpacyWriter:
+    """Write one `.spacy` file, or a folder of them.
+
+    target (Path): a file, if its name ends in ".spacy"; otherwise a folder.
+    shard_tokens (int): tokens after which a folder gets another file. A single file is
+        kept in memory until it is complete.
+    lean (bool): documents carry nothing but words, sentences and spans.
+    with_ents (bool): and entities in `doc.ents`.
+    """
+
+    def __init__(
+        self,
+        target: Path,
+        *,
+        shard_tokens: int,
+        lean: bool = True,
+        with_ents: bool = False,
+    ) -> None:
+        self.target = target
+        self.limit = None if target.suffix == ".spacy" else shard_tokens
+        self._make: Callable[[], DocBin] = lambda: (
+            LeanDocBin(with_ents=with_ents) if lean else DocBin(store_user_data=True)
+        )
+        self._bin = self._make()
+        self._n_tokens = 0
+        self.paths: List[Path] = []
+
+    def add(self, doc: Doc) -> None:
+        """Write a document, or keep it for the next file."""
+        self._bin.add(doc)
+        self._n_tokens += len(doc)
+        if self.limit is not None and self._n_tokens >= self.limit:
+            self._flush()
+
+    def _flush(self) -> None:
+        path = self.target
+        if self.limit is not None:
+            path = self.target / f"{len(self.paths):05}.spacy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._bin.to_disk(path)
+        self.paths.append(path)
+        self._bin, self._n_tokens = self._make(), 0
+
+    def close(self) -> None:
+        """Write what is left; an empty file where there was nothing at all."""
+        if self._n_tokens or not self.paths:
+            self._flush()

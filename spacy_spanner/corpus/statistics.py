@@ -1,0 +1,223 @@
+"""Count a corpus: the tables of the papers, for any documents."""
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..annotations import annotated_spans
+from ..evaluation.counts import nested_spans
+from ..settings import Rule, at_least, one_of, probability, require
+from ..types import SpanTable
+from ..windows import WINDOW_MODES, plan_windows, spans_in_windows
+from .tags import TokenSpan
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a model may reach: settings whose effect on a corpus is counted.
+
+    max_width (int): longest span that is scored, in tokens.
+    window, max_window, stride: as the settings of the components.
+    seeds (Tuple[int, ...]): widths of spans that a regression starts from.
+    min_iou (float): overlap that a seed needs with an entity to be moved onto it.
+    """
+
+    max_width: int = 12
+    window: str = "sentence"
+    max_window: int = 256
+    stride: int = 64
+    seeds: Tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 15)
+    min_iou: float = 0.7
+
+    def __post_init__(self) -> None:
+        require(at_least(1), max_width=self.max_width, max_window=self.max_window)
+        below = Rule("below max_window", lambda value: 0 <= value < self.max_window)
+        require(below, stride=self.stride)
+        require(one_of(WINDOW_MODES), window=self.window)
+        require(probability, min_iou=self.min_iou)
+        for size in self.seeds:
+            require(at_least(1), seeds=size)
+
+
+@dataclass
+class LabelCount:
+    """The entities of one label."""
+
+    entities: int = 0
+    tokens: int = 0
+    nested: int = 0
+
+
+@dataclass
+class Statistics:
+    """Counts of a corpus.
+
+    documents, unannotated, sentences, tokens (int): documents without annotation count
+        as documents, but nothing of them is counted further.
+    longest_sentence (int): in tokens.
+    entities (int): without exact duplicates.
+    nested (int): those that share tokens with another.
+    crossing (int): those of them that overlap another without containment.
+    spans (int): entities that differ in boundaries.
+    multilabel (int): spans with several labels.
+    sentences_empty, sentences_nested (int): without any, and with nested entities.
+    across_sentences (int): entities that leave their sentence.
+    lengths (Counter): entities by length in tokens.
+    labels (Dict[str, LabelCount]): by label.
+    reach (Reach): the settings of the following.
+    in_width, in_window, by_seed (int): entities that are reachable.
+    """
+
+    reach: Reach = field(default_factory=Reach)
+    documents: int = 0
+    unannotated: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    longest_sentence: int = 0
+    entities: int = 0
+    nested: int = 0
+    crossing: int = 0
+    spans: int = 0
+    multilabel: int = 0
+    sentences_empty: int = 0
+    sentences_nested: int = 0
+    across_sentences: int = 0
+    lengths: Counter = field(default_factory=Counter)
+    labels: Dict[str, LabelCount] = field(default_factory=dict)
+    in_width: int = 0
+    in_window: int = 0
+    by_seed: int = 0
+
+    def to_dict(self) -> Dict[str, Any]:
+        """RETURNS (Dict[str, Any]): all counts, as JSON can hold them."""
+        values = dict(vars(self))
+        values["reach"] = dict(vars(self.reach))
+        values["labels"] = {
+            label: dict(vars(count)) for label, count in sorted(self.labels.items())
+        }
+        values["lengths"] = {str(n): self.lengths[n] for n in sorted(self.lengths)}
+        return values
+
+
+def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
+    """Count documents.
+
+    docs (Iterable[Doc]): the corpus.
+    key (str): the group with the entities; where it is missing, `doc.ents` count.
+    reach (Reach): what is asked about reachability.
+    RETURNS (Statistics): all counts.
+    """
+    found = Statistics(reach=reach)
+    for doc in docs:
+        annotated = annotated_spans(doc, key)
+        found.documents += 1
+        if annotated is None:
+            found.unannotated += 1
+            continue
+        spans = {(span.start, span.end, span.label_) for span in annotated}
+        starts = sentence_starts(doc)
+        nested = nested_spans(spans)
+        _count_sentences(found, spans, nested, starts, len(doc))
+        _count_entities(found, spans, nested)
+        _count_reach(found, spans, starts, len(doc))
+    return found
+
+
+def sentence_starts(doc: Doc) -> List[int]:
+    """RETURNS (List[int]): first tokens; without boundaries, that of the document."""
+    if len(doc) and doc.has_annotation("SENT_START"):
+        return [sent.start for sent in doc.sents]
+    return [0] if len(doc) else []
+
+
+def _count_sentences(
+    found: Statistics,
+    spans: Set[TokenSpan],
+    nested: Set[TokenSpan],
+    starts: List[int],
+    length: int,
+) -> None:
+    found.sentences += len(starts)
+    found.tokens += length
+    sizes = np.diff([*starts, length])
+    found.longest_sentence = max(found.longest_sentence, int(sizes.max(initial=0)))
+
+    def sentence(token: int) -> int:
+        return bisect_right(starts, token)
+
+    filled = {sentence(start) for start, _, _ in spans}
+    found.sentences_empty += len(starts) - len(filled)
+    found.sentences_nested += len({sentence(start) for start, _, _ in nested})
+    found.across_sentences += sum(sentence(s) != sentence(e - 1) for s, e, _ in spans)
+
+
+def _count_entities(
+    found: Statistics, spans: Set[TokenSpan], nested: Set[TokenSpan]
+) -> None:
+    found.entities += len(spans)
+    found.nested += len(nested)
+    found.crossing += len(crossing_spans(nested))
+    by_place = Counter((start, end) for start, end, _ in spans)
+    found.spans += len(by_place)
+    found.multilabel += sum(count > 1 for count in by_place.values())
+    for span in spans:
+        start, end, label = span
+        found.lengths[end - start] += 1
+        count = found.labels.setdefault(label, LabelCount())
+        count.entities += 1
+        count.tokens += end - start
+        count.nested += span in nested
+
+
+def crossing_spans(spans: Set[TokenSpan]) -> Set[TokenSpan]:
+    """RETURNS (Set[TokenSpan]): those that overlap another without containment."""
+    found: Set[TokenSpan] = set()
+    open_spans: List[TokenSpan] = []
+    for span in sorted(spans):
+        start, end, _ = span
+        open_spans = [other for other in open_spans if other[1] > start]
+        rivals = [o for o in open_spans if o[0] < start and o[1] < end]
+        found.update(rivals)
+        if rivals:
+            found.add(span)
+        open_spans.append(span)
+    return found
+
+
+def _count_reach(
+    found: Statistics, spans: Set[TokenSpan], starts: Sequence[int], length: int
+) -> None:
+    reach = found.reach
+    table = SpanTable.of((start, end, 0) for start, end, _ in sorted(spans))
+    found.in_width += int((table.end - table.start <= reach.max_width).sum())
+    if not table.n_spans:
+        return
+    windows = plan_windows(
+        [length],
+        [starts],
+        mode=reach.window,
+        max_window=reach.max_window,
+        stride=reach.stride,
+    )
+    inside = spans_in_windows(table, windows.start, windows.end).reachable
+    found.in_window += int(inside.sum())
+    longest = windows.lengths.max(initial=0)
+    seeds = np.asarray([size for size in reach.seeds if size <= longest])
+    found.by_seed += int((seed_overlap(table, seeds) >= reach.min_iou)[inside].sum())
+
+
+def seed_overlap(table: SpanTable, seeds: np.ndarray) -> np.ndarray:
+    """Compute how well the best seed covers each entity.
+
+    The best seed of a width lies inside the entity, or around it, so that the overlap
+    is the smaller width by the larger.
+
+    RETURNS (np.ndarray): intersection over union. Shape: (span,)
+    """
+    widths = (table.end - table.start)[:, None]
+    overlaps = np.minimum(widths, seeds) / np.maximum(widths, seeds)  # (span, seed)
+    return overlaps.max(axis=1, initial=0.0)

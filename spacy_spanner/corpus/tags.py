@@ -1,0 +1,57 @@
+"""Tags of layers and entities: every usual scheme in, IOB2 out."""
+
+import re
+from typing import Iterable, List, Sequence, Tuple
+
+TokenSpan = Tuple[int, int, str]
+
+TAG = re.compile(r"O|[BIMELSU]-\S+")
+# First letters of tags by what they do: BIO, BILUO, BIOES and BMES together.
+OPENING, CLOSING = frozenset("BSU"), frozenset("ELSU")
+
+
+def decode_tags(tags: Sequence[str]) -> List[TokenSpan]:
+    """Read the entities of one layer, in any of the usual schemes.
+
+    An entity opens with an opening tag, and with any other tag that cannot continue the
+    one before it; so an irregular sequence loses no entity, and IOB1 needs no rule of
+    its own.
+
+    tags (Sequence[str]): one tag per token.
+    RETURNS (List[TokenSpan]): start, exclusive end and label.
+    """
+    spans: List[TokenSpan] = []
+    if tags.count("O") == len(tags):
+        return spans
+    closed = True
+    for index, tag in enumerate(tags):
+        if tag == "O":
+            closed = True
+            continue
+        action, label = tag[0], tag[2:]
+        if closed or action in OPENING or label != spans[-1][2]:
+            spans.append((index, index, label))
+        spans[-1] = (spans[-1][0], index + 1, label)
+        closed = action in CLOSING
+    return spans
+
+
+def encode_layers(length: int, spans: Iterable[TokenSpan]) -> List[List[str]]:
+    """Write entities as layers of IOB2 tags, in as few layers as they need.
+
+    Entities that share a token stand in different layers, the longer one further in
+    front.
+
+    length (int): tokens.
+    spans (Iterable[TokenSpan]): entities without exact duplicates.
+    RETURNS (List[List[str]]): at least one layer, each with a tag per token.
+    """
+    layers = [["O"] * length]
+    for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
+        free = (tags for tags in layers if set(tags[start:end]) == {"O"})
+        tags = next(free, None)
+        if tags is None:
+            tags = ["O"] * length
+            layers.append(tags)
+        tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+    return layers

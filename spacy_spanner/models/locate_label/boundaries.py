@@ -1,0 +1,85 @@
+"""How well spans fit, and how they move: on the device."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .module import Spans
+
+
+def overlap(start: Tensor, end: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+    """Compute the overlap of Equation 15: shared tokens as a share of the hull.
+
+    Negative for spans that are apart, the further the lower, and otherwise the
+    intersection over union. Boundaries may be fractions; shapes must broadcast.
+
+    start, end, starts, ends (Tensor): spans with exclusive ends.
+    RETURNS (Tensor): 1 for equal spans.
+    """
+    shared = torch.minimum(end, ends) - torch.maximum(start, starts)
+    hull = torch.maximum(end, ends) - torch.minimum(start, starts)
+    return shared / hull.clamp(min=1)
+
+
+def soft_weights(iou: Tensor, positive: Tensor, eta: float) -> Tensor:
+    """Weigh examples by how clearly they are what they count as (Equation 11).
+
+    iou (Tensor): of each span with the gold span that it fits best. Shape: (span,)
+    positive (Tensor): whether that was enough. Shape: (span,)
+    eta (float): η; 0 gives every example the weight 1.
+    RETURNS (Tensor): IoU^η for positives, (1 - IoU)^η for negatives. Shape: (span,)
+    """
+    return iou.where(positive, 1 - iou) ** eta
+
+
+def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:
+    """Move boundaries by offsets, to the nearest token inside the window (Equation 8).
+
+    offsets (Tensor): of start and last, in tokens. Shape: (span, 2)
+    lengths (Tensor): tokens per window. Shape: (batch,)
+    RETURNS (Spans): where the result would be empty, the span as it was.
+    """
+    length = lengths[spans.window]
+    start, last = (
+        # One place beyond the window tells enough, and fits into an integer.
+        torch.minimum((place + offset + 0.5).floor().clamp(min=-1), length).long()
+        for place, offset in zip(spans[1:], offsets.unbind(dim=1))
+    )
+    start, last = start.clamp(min=0), torch.minimum(last, length - 1)
+    possible = start <= last
+    return Spans(
+        spans.window,
+        start.where(possible, spans.start),
+        last.where(possible, spans.last),
+    )
+
+
+def distinct(spans: Spans, n_tokens: int) -> Spans:
+    """RETURNS (Spans): each once, in the order window, start, last."""
+    key = torch.unique((spans.window * n_tokens + spans.start) * n_tokens + spans.last)
+    first = key.div(n_tokens, rounding_mode="floor")
+    return Spans(
+        first.div(n_tokens, rounding_mode="floor"), first % n_tokens, key % n_tokens
+    )
+
+
+def regression_loss(
+    spans: Spans, offsets: Tensor, start: Tensor, end: Tensor, weight: Tensor
+) -> Tensor:
+    """Compare moved spans with gold: smooth L1 of both offsets, and 1 - overlap.
+
+    spans (Spans): positive seeds. Columns: (span,)
+    offsets (Tensor): as predicted, not rounded. Shape: (span, 2)
+    start, end (Tensor): the gold span of each. Shape: (span,)
+    weight (Tensor): (span,)
+    RETURNS (Tensor): the weighted sum (Equations 14 and 15), a scalar.
+    """
+    moved_start = spans.start + offsets[:, 0]
+    moved_end = spans.last + 1 + offsets[:, 1]
+    distance = F.smooth_l1_loss(
+        offsets,
+        torch.stack([start - spans.start, end - spans.last - 1], 1).to(offsets),
+        reduction="none",
+    ).sum(dim=1)  # (span,)
+    shared = overlap(moved_start, moved_end, start.to(offsets), end.to(offsets))
+    return (weight * (distance + 1 - shared)).sum()

@@ -1,0 +1,244 @@
+"""Targets, loss and candidates of the two-stage identifier (Shen et al. 2021).
+
+Seed spans of some sizes are filtered, the boundaries of what is left are regressed, and
+the adjusted spans are classified. Greek letters are those of the paper.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+from torch import Tensor, nn
+
+from ...codec import Candidates, WindowBatch, best_labels
+from ...nn.losses import focal_binary_cross_entropy, focal_cross_entropy
+from ...settings import (
+    at_least,
+    check,
+    not_negative,
+    optional,
+    probability,
+    whole_numbers,
+    yes_or_no,
+)
+from ...spans import enumerate_spans, repeats
+from ...types import Bools, Floats, Ints, SpanTable
+from .assignment import (
+    SeedTargets,
+    assign,
+    choose_negatives,
+    enumerate_seeds,
+    join,
+    missed_gold,
+    pad_gold,
+)
+from .boundaries import adjust, distinct, regression_loss, soft_weights
+from .examples import Gold, place_examples, to_device
+from .module import SpanReader, Spans
+from .soft_nms import soft_nms
+
+# spaCy's own; this file may not import spaCy.
+LOGGER = logging.getLogger("spacy")
+
+DEFAULT_SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 15]
+
+
+class Located(NamedTuple):
+    """What the first stage says about seeds.
+
+    kept (Spans): the seeds that the filter lets pass.
+    adjusted (Spans): the same with regressed boundaries.
+    """
+
+    kept: Spans
+    adjusted: Spans
+
+
+@dataclass(frozen=True)
+class LocateLabelCodec:
+    """Settings of the two-stage identifier.
+
+    window_sizes (List[int]): widths of the seed spans in training, in tokens.
+    max_seed (Optional[int]): in prediction, all spans of up to this many tokens are
+        seeds; the largest of `window_sizes` if None.
+    use_filter (bool): whether the filter drops seeds that look like context.
+    use_regressor (bool): whether the boundaries of seeds are adjusted.
+    filter_threshold (float): seeds pass the filter from this probability on.
+    seed_iou (float): α1, the intersection over union with a gold span from which a seed
+        is a positive example.
+    entity_iou (float): α2, the same for an adjusted span in classification.
+    soft_examples (float): η, how much less unclear examples weigh; 0 for equal weights.
+    negatives (Optional[int]): negative seeds in training for each positive one; all if
+        None.
+    extra_negatives (int): negative seeds on top of that in each window.
+    filter_focus (float): γ of the filter's focal loss; 0 gives cross entropy.
+    class_focus (float): the same for the classifier.
+    filter_weight, regressor_weight, class_weight (float): λ1, λ2, λ3 of the losses.
+    soft_nms (bool): whether spans that nearly repeat a better one lose score.
+    nms_iou (float): k, the intersection over union from which they do.
+    nms_decay (float): u, the factor that remains for each better neighbour.
+    """
+
+    window_sizes: List[int] = field(default_factory=lambda: list(DEFAULT_SIZES))
+    max_seed: Optional[int] = None
+    use_filter: bool = True
+    use_regressor: bool = True
+    filter_threshold: float = 0.17
+    seed_iou: float = 0.7
+    entity_iou: float = 1.0
+    soft_examples: float = 0.0
+    negatives: Optional[int] = None
+    extra_negatives: int = 2
+    filter_focus: float = 2.0
+    class_focus: float = 0.0
+    filter_weight: float = 1.0
+    regressor_weight: float = 0.1
+    class_weight: float = 1.0
+    soft_nms: bool = True
+    nms_iou: float = 0.6
+    nms_decay: float = 0.9
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            window_sizes=whole_numbers,
+            max_seed=optional(at_least(1)),
+            use_filter=yes_or_no,
+            use_regressor=yes_or_no,
+            filter_threshold=probability,
+            seed_iou=probability,
+            entity_iou=probability,
+            soft_examples=not_negative,
+            negatives=optional(at_least(0)),
+            extra_negatives=at_least(0),
+            filter_focus=not_negative,
+            class_focus=not_negative,
+            filter_weight=not_negative,
+            regressor_weight=not_negative,
+            class_weight=not_negative,
+            soft_nms=yes_or_no,
+            nms_iou=probability,
+            nms_decay=probability,
+        )
+
+    @property
+    def largest_seed(self) -> int:
+        """The widest seed in prediction, in tokens."""
+        return max(self.window_sizes) if self.max_seed is None else self.max_seed
+
+    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+        """RETURNS (Dict[str, Bools]): what no seed can reach, and further labels."""
+        too_wide = spans.end - spans.start > self.largest_seed
+        return {
+            f"longer than the largest seed ({self.largest_seed}), with no regressor": (
+                too_wide & (not self.use_regressor)
+            ),
+            "that are a second label of a span": repeats(spans),
+        }
+
+    def targets(
+        self,
+        gold: Sequence[SpanTable],
+        lengths: Ints,
+        *,
+        n_labels: int,
+        rng: np.random.Generator,
+    ) -> SeedTargets:
+        """Pair seeds with gold, add the gold that none hits, and draw negatives.
+
+        gold (Sequence[SpanTable]): spans of each window.
+        lengths (Ints): tokens per window. Shape: (batch,)
+        RETURNS (SeedTargets): the seeds to learn from.
+        """
+        seeds = enumerate_seeds(lengths, self.window_sizes)
+        paired = assign(seeds, pad_gold(gold), self.seed_iou)
+        paired = join(paired, missed_gold(paired))
+        negative = choose_negatives(
+            paired, per_positive=self.negatives, extra=self.extra_negatives, rng=rng
+        )
+        return paired.take(paired.positive | negative)
+
+    def loss(
+        self, module: nn.Module, batch: WindowBatch, targets: SeedTargets
+    ) -> Tensor:
+        """Add up the losses of filter, regressor and classifier over seeds.
+
+        As in prediction, seeds that the filter drops go no further; positives do.
+
+        RETURNS (Tensor): the weighted sum, a scalar.
+        """
+        reader: SpanReader = module(batch)
+        gold = Gold(*to_device(targets.grid, reader.lengths))
+        examples = place_examples(targets, gold, self.soft_examples)
+        loss = reader.vectors.new_zeros(())
+        if self.use_filter:
+            logits = reader.filter(examples.spans)
+            loss += self.filter_weight * focal_binary_cross_entropy(
+                logits, examples.positive, examples.weight, self.filter_focus
+            )
+            passing = logits.sigmoid() >= self.filter_threshold
+            examples = examples.take(passing | examples.positive)
+        spans = examples.spans
+        if self.use_regressor:
+            offsets = reader.regress(spans)
+            right = examples.take(examples.positive)
+            loss += self.regressor_weight * regression_loss(
+                right.spans,
+                offsets[examples.positive],
+                right.start,
+                right.end,
+                right.weight,
+            )
+            spans = adjust(spans, offsets.detach(), reader.lengths)
+        return loss + self.class_weight * self._class_loss(reader, spans, gold)
+
+    def _class_loss(self, reader: SpanReader, spans: Spans, gold: Gold) -> Tensor:
+        """RETURNS (Tensor): loss of the classes of adjusted spans, a scalar."""
+        iou, label = gold.best_fit(spans)
+        positive = (iou >= self.entity_iou) & (iou > 0)
+        return focal_cross_entropy(
+            reader.classify(spans),
+            (label + 1).where(positive, 0),
+            soft_weights(iou, positive, self.soft_examples),
+            self.class_focus,
+        )
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        """Locate spans, and report the best label of each at or above its threshold.
+
+        thresholds (Tensor): (label,)
+        RETURNS (Candidates): distinct spans of the batch.
+        """
+        reader: SpanReader = module(batch)
+        cells = enumerate_spans(batch.lengths, self.largest_seed)
+        seeds = Spans(*to_device(cells, reader.lengths))
+        located = self.locate(reader, seeds)
+        # What is adjusted to the same span has the same scores: classified once.
+        spans = distinct(located.adjusted, batch.vectors.shape[1])
+        scores = reader.classify(spans).softmax(dim=-1)[:, 1:]
+        row, label = best_labels(scores, thresholds)
+        window, start, last = spans.take(row)
+        return Candidates(window, start, last + 1, label, scores[row, label])
+
+    def locate(self, reader: SpanReader, seeds: Spans) -> Located:
+        """Drop what looks like context, and adjust the boundaries of the rest."""
+        kept = seeds
+        if self.use_filter:
+            passing = reader.filter(seeds).sigmoid() >= self.filter_threshold
+            kept = seeds.take(passing)
+        if LOGGER.isEnabledFor(logging.DEBUG):
+            n_seeds, n_kept = len(seeds.window), len(kept.window)
+            LOGGER.debug("The filter kept %s of %s seeds.", n_kept, n_seeds)
+        if not self.use_regressor:
+            return Located(kept, kept)
+        offsets = reader.regress(kept)
+        return Located(kept, adjust(kept, offsets, reader.lengths))
+
+    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+        """RETURNS (Floats): scores after Soft-NMS. (span,)"""
+        if not self.soft_nms:
+            return spans.score
+        return soft_nms(spans, window, threshold=self.nms_iou, decay=self.nms_decay)

@@ -1,0 +1,188 @@
+"""The networks of the two-stage identifier (Shen et al. 2021, Sections 3.2 to 3.4).
+
+Three MLPs look at spans: the filter and the classifier at [max(h_i..h_j); h_i; h_j],
+the boundary regressor at [max(h_i..h_j); h_(i-1); h_(j+1)], with learned vectors beyond
+the edges of a window. The first layer of an MLP acts on a concatenation, so it is a sum
+of three products, of which two are those of tokens: they are computed once per token
+and added per span.
+"""
+
+from typing import NamedTuple, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+
+from ...codec import WindowBatch
+from ...nn.lstm import BiLSTM
+from ...nn.range_maxima import RangeMaxima
+
+OFFSETS = ("linear", "squashed")
+# How many spans go through an MLP together: bounds memory where no gradient is needed.
+SPANS_AT_ONCE = 16_384
+
+
+class Spans(NamedTuple):
+    """Spans on the device, columns `(span,)`; `last` is inclusive."""
+
+    window: Tensor
+    start: Tensor
+    last: Tensor
+
+    def take(self, rows: Tensor) -> "Spans":
+        """RETURNS (Spans): the rows chosen by index or by mask."""
+        return Spans(*(column[rows] for column in self))
+
+
+class SpanMLP(nn.Module):
+    """A linear map of [pooled; left; right], GELU, dropout, and a second linear map."""
+
+    def __init__(
+        self, n_in: int, hidden_width: int, n_out: int, *, dropout: float
+    ) -> None:
+        """Build the layers.
+
+        n_in (int): size of each of the three vectors.
+        hidden_width, n_out (int): sizes behind the two maps.
+        dropout (float): rate on the hidden layer.
+        """
+        super().__init__()
+        self.pooled = nn.Linear(n_in, hidden_width)
+        self.left = nn.Linear(n_in, hidden_width, bias=False)
+        self.right = nn.Linear(n_in, hidden_width, bias=False)
+        self.hidden = nn.Sequential(nn.GELU(), nn.Dropout(dropout))
+        self.output = nn.Linear(hidden_width, n_out)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weights that are larger than torch's own, which learn late here.
+
+        The vectors of a BiLSTM are small at first, and all gradients would be, too.
+        """
+        for layer in (self.pooled, self.left, self.right, self.output):
+            nn.init.xavier_normal_(layer.weight)
+
+    def forward(
+        self,
+        maxima: RangeMaxima,
+        spans: Spans,
+        left: Tuple[Tensor, Tensor],
+        right: Tuple[Tensor, Tensor],
+    ) -> Tensor:
+        """Score spans.
+
+        maxima (RangeMaxima): of the token vectors.
+        spans (Spans): columns (span,)
+        left, right (Tuple[Tensor, Tensor]): vectors (batch, place, width), and which
+            place of its window each span has beside it (span,).
+        RETURNS (Tensor): (span, n_out)
+        """
+        tables = [
+            projection(vectors).flatten(0, 1)  # (batch·place, hidden)
+            for projection, (vectors, _) in ((self.left, left), (self.right, right))
+        ]
+        rows = [spans.window * side[0].shape[1] + side[1] for side in (left, right)]
+        scores = []
+        for chunk in zip(*(column.split(SPANS_AT_ONCE) for column in (*spans, *rows))):
+            hidden = self.pooled(maxima(*chunk[:3]))  # (span, hidden)
+            for table, row in zip(tables, chunk[3:]):
+                hidden = hidden + table.index_select(0, row)
+            scores.append(self.output(self.hidden(hidden)))
+        return torch.cat(scores)
+
+
+class LocateLabelModule(nn.Module):
+    """Token vectors to scores and offsets of spans."""
+
+    def __init__(
+        self,
+        n_in: int,
+        n_labels: int,
+        *,
+        lstm_width: int,
+        hidden_width: int,
+        offsets: str,
+        dropout: float,
+        input_dropout: float,
+    ) -> None:
+        """Build the layers.
+
+        n_in (int): size of the token vectors.
+        n_labels (int): number of labels; "no entity" comes on top, as class 0.
+        lstm_width (int): size of the BiLSTM's output, 0 for none.
+        hidden_width (int): size of the hidden layer of each MLP.
+        offsets (str): "linear" or "squashed", see `regress`.
+        dropout (float): rate on the hidden layers.
+        input_dropout (float): rate in front of the BiLSTM, and behind it.
+        """
+        super().__init__()
+        self.offsets = offsets
+        self.lstm: Optional[BiLSTM] = None
+        if lstm_width:
+            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
+            n_in = lstm_width
+        self.dropout = nn.Dropout(input_dropout)
+        self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=dropout)
+        self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=dropout)
+        self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=dropout)
+        # What stands in front of the first and behind the last token of a window.
+        self.edges = nn.Parameter(torch.empty(2, n_in))
+        nn.init.normal_(self.edges, std=0.1)
+
+    def forward(self, batch: WindowBatch) -> "SpanReader":
+        """RETURNS (SpanReader): answers what the networks say about spans."""
+        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
+        vectors = self.dropout(vectors)
+        lengths = torch.as_tensor(batch.lengths, device=vectors.device)
+        return SpanReader(self, vectors, RangeMaxima(vectors), lengths)
+
+
+class SpanReader(NamedTuple):
+    """A batch of windows that is encoded, and the networks that look at its spans.
+
+    networks (LocateLabelModule): the three MLPs.
+    vectors (Tensor): (batch, token, width)
+    maxima (RangeMaxima): of the vectors, over any span.
+    lengths (Tensor): tokens per window. Shape: (batch,)
+    """
+
+    networks: LocateLabelModule
+    vectors: Tensor
+    maxima: RangeMaxima
+    lengths: Tensor
+
+    def filter(self, spans: Spans) -> Tensor:
+        """RETURNS (Tensor): how much each span looks like an entity: logits. (span,)"""
+        return self._score_inside(self.networks.filter_mlp, spans)[:, 0]
+
+    def classify(self, spans: Spans) -> Tensor:
+        """RETURNS (Tensor): scores of the classes. (span, class)"""
+        return self._score_inside(self.networks.class_mlp, spans)
+
+    def regress(self, spans: Spans) -> Tensor:
+        """Say how far the boundaries of spans should be moved, in tokens.
+
+        The paper's offsets are linear. Its authors' code squashes them with a sigmoid
+        and scales them by the length of the window, so that boundaries move to the
+        right only; "squashed" is the symmetric form of it, up to a whole window.
+
+        RETURNS (Tensor): offsets of start and last. (span, 2)
+        """
+        batch, n_tokens, _ = self.vectors.shape
+        before, behind = self.networks.edges[:, None, None].expand(2, batch, 1, -1)
+        left = torch.cat([before, self.vectors], dim=1)  # (batch, token + 1, width)
+        right = torch.cat([self.vectors, behind], dim=1)
+        next_token = spans.last + 1
+        at_end = next_token == self.lengths[spans.window]
+        next_token = next_token.masked_fill(at_end, n_tokens)
+        offsets: Tensor = self.networks.offset_mlp(
+            self.maxima, spans, (left, spans.start), (right, next_token)
+        )
+        if self.networks.offsets == "squashed":
+            offsets = torch.tanh(offsets / 2) * self.lengths[spans.window, None]
+        return offsets
+
+    def _score_inside(self, mlp: SpanMLP, spans: Spans) -> Tensor:
+        """Apply an MLP to a span's maximum, its first, and its last token."""
+        first, last = (self.vectors, spans.start), (self.vectors, spans.last)
+        scores: Tensor = mlp(self.maxima, spans, first, last)
+        return scores

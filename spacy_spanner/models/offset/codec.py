@@ -1,0 +1,155 @@
+"""Targets, loss and candidates of the boundary offset network (Tang et al. 2023).
+
+The loss is the cross entropy of the classes of every span and type, summed over a
+window. The paper averages over the whole grid, so that the few cells near entities
+hardly count.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...codec import Candidates, WindowBatch
+from ...nn.losses import sparse_soft_cross_entropy
+from ...settings import at_least, check, fraction, one_of
+from ...spans import SpanCells, enumerate_spans, find_cells
+from ...types import Bools, Floats, Ints, SpanTable
+from .decoding import (
+    DECODINGS,
+    collect_pointers,
+    decode_all_votes,
+    decode_centers,
+    decode_votes,
+)
+from .offsets import smooth_cells
+
+
+class OffsetTargets(NamedTuple):
+    """Gold spans of a batch, columns `(span,)`. The module knows what points at them.
+
+    lengths (Ints): tokens per window. Shape: (batch,)
+    """
+
+    window: Ints
+    start: Ints
+    last: Ints
+    label: Ints
+    lengths: Ints
+
+
+@dataclass(frozen=True)
+class OffsetCodec:
+    """Settings of the boundary offset network.
+
+    decoding (str): "centers_only" (what is predicted as a center), "votes" (also what
+        offsets point at, by the two rules of the paper), or "all_votes" (without the
+        rules).
+    boundary_smoothing (float): ε, the probability with which the targets take the
+        boundaries of the gold as moved; 0 gives hard targets.
+    smoothing_distance (int): D, how far boundaries may be moved.
+    label_smoothing (float): share of every target that is spread evenly over the
+        classes.
+    """
+
+    decoding: str = "centers_only"
+    boundary_smoothing: float = 0.1
+    smoothing_distance: int = 1
+    label_smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            decoding=one_of(DECODINGS),
+            boundary_smoothing=fraction,
+            smoothing_distance=at_least(1),
+            label_smoothing=fraction,
+        )
+
+    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+        """RETURNS (Dict[str, Bools]): nothing: every span can be predicted."""
+        return {}
+
+    def targets(
+        self,
+        gold: Sequence[SpanTable],
+        lengths: Ints,
+        *,
+        n_labels: int,
+        rng: np.random.Generator,
+    ) -> OffsetTargets:
+        """RETURNS (OffsetTargets): the gold of all windows in one table."""
+        window = np.repeat(np.arange(len(gold)), [spans.n_spans for spans in gold])
+        start, end, label, _ = (np.concatenate(column) for column in zip(*gold))
+        return OffsetTargets(window, start, end - 1, label, lengths)
+
+    def loss(
+        self, module: nn.Module, batch: WindowBatch, targets: OffsetTargets
+    ) -> Tensor:
+        """RETURNS (Tensor): cross entropy, summed over spans and types of the batch."""
+        cells = enumerate_spans(batch.lengths)
+        logits, _ = score_cells(module, batch, cells)
+        classes: Any = module.classes
+        entries = smooth_cells(
+            *targets[:4],
+            lengths=targets.lengths,
+            classes=classes,
+            epsilon=self.boundary_smoothing,
+            distance=self.smoothing_distance,
+        )
+        row = find_cells(cells, *entries[:3]) * logits.shape[1] + entries.label
+        columns = (row, entries.offset - 1, entries.mass)
+        index, label, mass = (
+            torch.as_tensor(column, device=logits.device) for column in columns
+        )
+        return sparse_soft_cross_entropy(
+            logits.flatten(0, 1), index, label, mass, smoothing=self.label_smoothing
+        )
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        """Find spans by centers, or by centers and votes.
+
+        thresholds (Tensor): (label,)
+        RETURNS (Candidates): scored spans of the batch. The score of a center is its
+            probability; that of a span found by votes is the mean probability of the
+            votes.
+        """
+        logits, columns = score_cells(module, batch, enumerate_spans(batch.lengths))
+        classes: Any = module.classes
+        pointers = collect_pointers(
+            logits.softmax(dim=-1)[..., 1:],
+            *columns,
+            lengths=batch.lengths,
+            thresholds=thresholds,
+            classes=classes,
+        )
+        if self.decoding == "centers_only" or not classes.max_offset:
+            return decode_centers(pointers)
+        if self.decoding == "all_votes":
+            return decode_all_votes(pointers)
+        return decode_votes(pointers, classes)
+
+    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+        """RETURNS (Floats): the scores as they are. (span,)"""
+        return spans.score
+
+
+def score_cells(
+    module: nn.Module, batch: WindowBatch, cells: SpanCells
+) -> Tuple[Tensor, List[Tensor]]:
+    """Run the module and leave out the lower triangle and padding.
+
+    RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
+        of the cells on the device.
+    """
+    columns = [torch.as_tensor(column, device=batch.vectors.device) for column in cells]
+    grid = module(batch)  # (batch, start, last, label, class)
+    window, start, last = columns
+    n_tokens = grid.shape[1]
+    row = (window * n_tokens + start) * n_tokens + last
+    rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
+    return rows.unflatten(1, grid.shape[3:]), columns

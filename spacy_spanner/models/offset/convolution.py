@@ -1,0 +1,123 @@
+"""Convolutions over the grid of spans, for all types and over the types.
+
+A depthwise convolution over (type, start, last) is a sum of three depthwise ones over
+(start, last), whose results are moved along the types. With the channels behind, these
+are grouped two-dimensional convolutions, which are many times faster on a CPU than the
+three-dimensional one.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+KERNEL = 3
+
+
+class GridConvolution(nn.Module):
+    """Correct the scores of spans in the light of the spans around them.
+
+    Pointwise, then depthwise layers with dilations 1, 2, ...; all their outputs are
+    concatenated, mapped back to scores, and added to what came in.
+    """
+
+    def __init__(
+        self, n_classes: int, width: int, *, n_layers: int, types: bool, dropout: float
+    ) -> None:
+        """Start close to the identity: the last map is nearly zero.
+
+        n_classes (int): scores per span and type.
+        width (int): channels.
+        n_layers (int): depthwise layers.
+        types (bool): whether the kernel also reaches over the neighbouring types, as
+            in the paper, so that the order of the labels matters.
+        dropout (float): rate at which whole channels are dropped in front of the
+            first layer.
+        """
+        super().__init__()
+        self.inner = nn.Linear(n_classes, width)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            DepthwiseConvolution(width, dilation=layer + 1, types=types)
+            for layer in range(n_layers)
+        )
+        self.outer = nn.Linear(n_layers * width, n_classes)
+        nn.init.normal_(self.outer.weight, std=0.001)
+        nn.init.zeros_(self.outer.bias)
+
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Correct scores.
+
+        scores (Tensor): (batch, start, last, label, class)
+        mask (Tensor): True for pairs of real tokens: padding counts as zero in front
+            of every layer. Shape: (batch, start, last)
+        RETURNS (Tensor): (batch, start, last, label, class)
+        """
+        inside = mask[..., None, None].to(scores.dtype)
+        hidden = F.gelu(self.inner(scores)) * self._channel_mask(scores)
+        outputs = []
+        for layer in self.layers:
+            hidden = F.gelu(layer(hidden * inside))
+            outputs.append(hidden)
+        return scores + self.outer(torch.cat(outputs, dim=-1))
+
+    def _channel_mask(self, scores: Tensor) -> Tensor:
+        """Draw dropout of whole channels, one for each window and type.
+
+        RETURNS (Tensor): (batch, 1, 1, label, width)
+        """
+        batch, _, _, n_labels, _ = scores.shape
+        ones = scores.new_ones(batch, 1, 1, n_labels, self.inner.out_features)
+        mask: Tensor = self.dropout(ones)
+        return mask
+
+
+class DepthwiseConvolution(nn.Module):
+    """One kernel a channel, over (type, start, last) or over (start, last) alone."""
+
+    def __init__(self, width: int, *, dilation: int, types: bool) -> None:
+        """Draw weights from torch's global generator.
+
+        width (int): channels.
+        dilation (int): distance of the kernel's cells.
+        types (bool): whether the kernel reaches over the types.
+        """
+        super().__init__()
+        self.dilation = dilation
+        depth = KERNEL if types else 1
+        self.weight = nn.Parameter(torch.empty(width, depth, KERNEL, KERNEL))
+        self.bias = nn.Parameter(torch.zeros(width))
+        bound = (depth * KERNEL**2) ** -0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """hidden (Tensor): (batch, start, last, label, width), zero where padded.
+
+        RETURNS (Tensor): (batch, start, last, label, width)
+        """
+        depth = self.weight.shape[1]
+        output = self._over_grid(hidden, depth // 2) + self.bias
+        n_labels, step = hidden.shape[3], self.dilation
+        if depth == 1 or step >= n_labels:
+            return output
+        # Kernel cell 0 reads the type before, cell 2 the type behind.
+        before = self._over_grid(hidden[..., :-step, :], 0)
+        behind = self._over_grid(hidden[..., step:, :], 2)
+        return output + F.pad(before, (0, 0, step, 0)) + F.pad(behind, (0, 0, 0, step))
+
+    def _over_grid(self, hidden: Tensor, depth: int) -> Tensor:
+        """Convolve each type on its own with one slice of the kernel.
+
+        RETURNS (Tensor): (batch, start, last, label, width)
+        """
+        n_channels = hidden.shape[3] * hidden.shape[4]
+        weight = self.weight[:, depth].repeat(hidden.shape[3], 1, 1)[:, None]
+        # Channels stand behind in memory, in front by index.
+        channels = hidden.flatten(3).permute(0, 3, 1, 2)
+        output = F.conv2d(
+            channels,
+            weight,
+            padding=self.dilation,
+            dilation=self.dilation,
+            groups=n_channels,
+        )
+        return output.permute(0, 2, 3, 1).unflatten(3, hidden.shape[3:])

@@ -1,0 +1,106 @@
+"""From what cells say to entities: centers, and votes of the cells around them.
+
+Every cell whose probability of a class reaches the threshold points at one span. The
+pointers at a span are a row: that of its own cell ("center"), and those of the cells
+around it, by distance, side and sign. The paper's rules decide what a row is worth: an
+offset counts if it points at a predicted center, or if the ordered run of its
+neighbours confirms it. Here a run are the cells at the distances 1, 2, ... from the
+span on one side, in one direction, which all point at it; the runs of a side in both
+directions must hold at least S cells together.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ...codec import Candidates
+from ...types import Ints
+from .offsets import OffsetClasses
+
+DECODINGS = ("centers_only", "votes", "all_votes")
+
+
+class Pointers(NamedTuple):
+    """Spans that cells point at; `span` columns `(span,)`.
+
+    votes (Tensor): with what probability each cell points there: the span's own first,
+        then the offsets in the order of their classes; 0 below the threshold.
+        Shape: (span, class - 1)
+    """
+
+    window: Tensor
+    start: Tensor
+    last: Tensor
+    label: Tensor
+    votes: Tensor
+
+
+def collect_pointers(
+    probabilities: Tensor,
+    window: Tensor,
+    start: Tensor,
+    last: Tensor,
+    *,
+    lengths: Ints,
+    thresholds: Tensor,
+    classes: OffsetClasses,
+) -> Pointers:
+    """Gather what the cells of a batch say, by the span that they point at.
+
+    probabilities (Tensor): of the classes from the center on.
+        Shape: (cell, label, class - 1)
+    window, start, last (Tensor): the cells. Shapes: (cell,)
+    lengths (Ints): tokens per window, on the host. Shape: (batch,)
+    thresholds (Tensor): what is less likely is not heard, by label. Shape: (label,)
+    classes (OffsetClasses): where each class points.
+    RETURNS (Pointers): one row for each span and label that anything points at.
+    """
+    heard = probabilities >= thresholds[:, None]
+    cell, label, offset = heard.nonzero(as_tuple=True)
+    move_start, move_last = (
+        torch.as_tensor(move, device=start.device)[offset] for move in classes.moves
+    )
+    window, start, last = window[cell], start[cell] - move_start, last[cell] - move_last
+    end_of_window = torch.as_tensor(lengths, device=start.device)[window]
+    inside = (start >= 0) & (start <= last) & (last < end_of_window)
+    # One number a span: sorting these is many times faster than sorting tuples.
+    size, n_labels = int(lengths.max()), probabilities.shape[1]
+    key = ((window * size + start) * size + last) * n_labels + label
+    spans, row = key[inside].unique(return_inverse=True)
+    votes = probabilities.new_zeros(len(spans), probabilities.shape[2])
+    votes[row, offset[inside]] = probabilities[heard][inside]
+    cell, label = spans // n_labels, spans % n_labels
+    return Pointers(cell // size**2, cell // size % size, cell % size, label, votes)
+
+
+def decode_centers(pointers: Pointers) -> Candidates:
+    """RETURNS (Candidates): predicted centers, with their probability as score."""
+    return _scored(pointers, pointers.votes[:, 0])
+
+
+def decode_all_votes(pointers: Pointers) -> Candidates:
+    """RETURNS (Candidates): all that anything points at, by the surest pointer."""
+    return _scored(pointers, pointers.votes.amax(dim=1))
+
+
+def decode_votes(pointers: Pointers, classes: OffsetClasses) -> Candidates:
+    """Apply the two rules.
+
+    RETURNS (Candidates): predicted centers with their probability, and spans that are
+        confirmed by votes, with the mean probability of the confirming votes.
+    """
+    center, votes = pointers.votes[:, 0], pointers.votes[:, 1:]
+    shape = (classes.max_offset, len(classes.used_sides), 2)
+    votes = votes.unflatten(1, shape)  # (span, distance, side, sign)
+    run = (votes > 0).cumprod(dim=1)
+    size = run.sum(dim=(1, 3))  # (span, side)
+    mean = (votes * run).sum(dim=(1, 3)) / size.clamp(min=1)
+    confirmed = mean.where(size >= classes.max_offset, 0.0).amax(dim=1)
+    return _scored(pointers, center.where(center > 0, confirmed))
+
+
+def _scored(pointers: Pointers, score: Tensor) -> Candidates:
+    """RETURNS (Candidates): the spans whose score is not 0."""
+    window, start, last, label = (column[score > 0] for column in pointers[:4])
+    return Candidates(window, start, last + 1, label, score[score > 0])

@@ -1,0 +1,116 @@
+"""Scores of spans against types, without a vector for each pair of tokens.
+
+A span (i, j) has the vector s_ij = [γ_j ⊙ norm(x_i) + λ_j ; e_ij]: a conditional layer
+norm of the start by the last token, and embeddings e of region and distance. Its score
+of class l for the type t_m is [s_ij ; 1]^T U_l [t_m ; 1]. The type side is contracted
+first, to a_ml = U_l [t_m ; 1], so that
+
+    score_ijml = (norm(x_i) ⊙ a_ml)^T γ_j + λ_j^T a_ml + [e_ij ; 1]^T a_ml
+
+is one product of matrices, a vector for each j, and a row of a small table. Tensors of
+the size (start, last, width) never exist.
+"""
+
+from typing import Optional
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SpanTypeFusion(nn.Module):
+    """Token vectors and type vectors to scores of every (start, last, type, class)."""
+
+    def __init__(
+        self,
+        width: int,
+        n_classes: int,
+        *,
+        region_width: int,
+        distance_width: int,
+        n_distances: int,
+    ) -> None:
+        """Start near equal scores of all classes.
+
+        width (int): size of the vectors of tokens and types.
+        n_classes (int): scores per span and type.
+        region_width (int): size of the embedding that tells spans (start <= last) from
+            the other half of the grid; 0 for none.
+        distance_width (int): size of the embedding of the distance of the two tokens;
+            0 for none.
+        n_distances (int): distances of this many tokens or more, less one, share one
+            embedding.
+        """
+        super().__init__()
+        self.n_distances = n_distances
+        self.scale = nn.Linear(width, width)
+        self.shift = nn.Linear(width, width)
+        self.region: Optional[nn.Embedding] = None
+        self.distance: Optional[nn.Embedding] = None
+        if region_width:
+            self.region = nn.Embedding(2, region_width)
+        if distance_width:
+            self.distance = nn.Embedding(n_distances, distance_width)
+        n_features = width + region_width + distance_width + 1
+        self.weight = nn.Parameter(torch.empty(n_classes, n_features, width + 1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new weights from torch's global generator.
+
+        The conditional norm starts near a plain one. The other weights are small, so
+        that scores start close to equal: a norm makes vectors long.
+        """
+        for layer, bias in ((self.scale, 1.0), (self.shift, 0.0)):
+            nn.init.normal_(layer.weight, std=0.02)
+            nn.init.constant_(layer.bias, bias)
+        nn.init.normal_(self.weight, std=0.002)
+
+    def forward(self, start: Tensor, last: Tensor, types: Tensor) -> Tensor:
+        """Score each pair of tokens for each type.
+
+        start, last (Tensor): vectors of the tokens in both roles. (batch, token, width)
+        types (Tensor): one vector a type; the first axis may be 1 where the types are
+            the same in all windows. Shape: (batch, label, width)
+        RETURNS (Tensor): (batch, start, last, label, class)
+        """
+        batch, token, width = start.shape
+        n_labels, n_classes = types.shape[1], self.weight.shape[0]
+        by_type = self._contract_types(types)  # (batch or 1, label·class, feature)
+        content, places = by_type[..., :width], by_type[..., width:]
+        start = F.layer_norm(start, (width,))
+        rows = (start[:, :, None] * content[:, None]).view(batch, -1, width)
+        scores = rows @ self.scale(last).transpose(1, 2)
+        scores = scores.view(batch, token, -1, token).transpose(2, 3)
+        shift = self.shift(last) @ content.transpose(1, 2)  # (batch, last, label·class)
+        scores = scores + shift[:, None] + self._place_scores(places, token)
+        return scores.view(batch, token, token, n_labels, n_classes)
+
+    def _contract_types(self, types: Tensor) -> Tensor:
+        """RETURNS (Tensor): a_ml. (batch or 1, label·class, feature)"""
+        n_features, width = self.weight.shape[1:]
+        weight = self.weight.reshape(-1, width)
+        by_type = F.pad(types, (0, 1), value=1.0) @ weight.T
+        return by_type.view(len(types), -1, n_features)
+
+    def _place_scores(self, places: Tensor, token: int) -> Tensor:
+        """Multiply with the embeddings of region and distance, and the one behind them.
+
+        All depends on last - start only, so a row for each difference is enough.
+
+        places (Tensor): the part of a_ml that meets them.
+        token (int): the number of tokens.
+        RETURNS (Tensor): (batch or 1, start, last, label·class)
+        """
+        position = torch.arange(token, device=places.device)
+        difference = torch.arange(1 - token, token, device=places.device)
+        features = [torch.ones_like(difference, dtype=places.dtype)[:, None]]
+        if self.distance is not None:
+            index = difference.abs().clamp(max=self.n_distances - 1)
+            features.insert(0, self.distance(index))
+        if self.region is not None:
+            features.insert(0, self.region((difference >= 0).long()))
+        table = torch.cat(features, dim=1) @ places.transpose(1, 2)
+        row = position[None, :] - position[:, None] + token - 1  # (start, last)
+        flat = table.index_select(1, row.reshape(-1))
+        return flat.view(len(places), token, token, -1)
