@@ -2,7 +2,18 @@
 
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from types import MappingProxyType
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+)
 
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
@@ -31,10 +42,13 @@ class Variant(NamedTuple):
 
     name (str): how it is called in tables and figures.
     overrides (Dict[str, Any]): settings of the config that differ, by dotted name.
+    later (Mapping[str, Dict[str, Any]]): changes of the component's settings after
+        training, by name: the trained model is scored with each too.
     """
 
     name: str
     overrides: Dict[str, Any]
+    later: Mapping[str, Dict[str, Any]] = MappingProxyType({})
 
 
 class Plan(NamedTuple):
@@ -62,7 +76,8 @@ def run_variants(
     track (Track): shows the progress.
     RETURNS (List[Dict[str, Any]]): for each the `name`, the `overrides`, the `history`
         (`step`, `epoch`, `loss`, `p`, `r`, `f` on the development data), all `scores`
-        of the best model there ("dev") and on the "test" data, and the `seconds`.
+        of the best model there ("dev") and on the "test" data, the same after "later"
+        changes, and the `seconds`.
     """
     return [train_variant(plan, variant, track=track) for variant in variants]
 
@@ -77,17 +92,31 @@ def train_variant(
     nlp = init_nlp(config)
     name = find_component(nlp, plan.component)
     history = list(train_recorded(nlp, name, what=variant.name, track=track))
-    key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
-    scores = {"dev": scores_of(nlp, read_dev(nlp), key)}
-    if plan.test is not None:
-        scores["test"] = scores_of(nlp, read_corpus(plan.test, nlp, key), key)
+    scores = score_parts(nlp, name, plan)
+    pipe: Any = nlp.get_pipe(name)
+    later = {}
+    for changed, settings in variant.later.items():
+        saved = dict(pipe.cfg)
+        pipe.cfg.update(settings)
+        later[changed] = score_parts(nlp, name, plan)
+        pipe.cfg.update(saved)
     return {
         "name": variant.name,
         "overrides": variant.overrides,
         "history": history,
         "scores": scores,
+        "later": later,
         "seconds": time.perf_counter() - start,
     }
+
+
+def score_parts(nlp: Language, name: str, plan: Plan) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): scores on "dev", and on "test" if given."""
+    key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+    scores = {"dev": scores_of(nlp, read_dev(nlp), key)}
+    if plan.test is not None:
+        scores["test"] = scores_of(nlp, read_corpus(plan.test, nlp, key), key)
+    return scores
 
 
 def train_recorded(

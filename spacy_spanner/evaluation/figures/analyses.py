@@ -85,7 +85,8 @@ def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
         panel.set_xticks([0, 0.5, 1])
         panel.set_yticks([0, 0.5, 1])
         error = "-" if run["ece"] is None else f"{100 * run['ece']:.1f}"
-        panel.set_title(f"{run['name']}\nECE {error}", fontsize=8.5)
+        name = run["name"].replace(" = ", "\n= ")
+        panel.set_title(f"{name}, ECE {error}", fontsize=8.5)
     return figure
 
 
