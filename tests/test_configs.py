@@ -139,4 +139,4 @@ def test_every_dependency_is_a_file_or_the_output_of_a_command() -> None:
 
 def test_the_test_part_is_only_seen_by_what_reports() -> None:
     readers = [c["name"] for c in COMMANDS if "test.spacy" in " ".join(c["script"])]
-    assert readers == ["evaluate", "ablations"]
+    assert readers == ["evaluate", "ablate"]
