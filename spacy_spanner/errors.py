@@ -190,6 +190,15 @@ class Errors(metaclass=_CodedMessages):
         "The {part} data of {path} cannot be read: {error} Name a .spacy file or a "
         "folder with such files, with --paths.{part}."
     )
+    SP079 = (
+        "Cannot tell which component to analyse (given: {name!r}). Components of this "
+        "package in the pipeline: {present}. Name one with --component."
+    )
+    SP080 = (
+        "The component '{component}' has no setting {setting!r}. Its settings are: "
+        "{settings}."
+    )
+    SP081 = "{text!r} is not a setting with values. Write it like this: steps=1,5,10."
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."
