@@ -1,5 +1,6 @@
 """The command `spanner resume`."""
 
+import sys
 from pathlib import Path
 from typing import Optional
 
@@ -46,8 +47,8 @@ def resume_cli(
         run = load_run(checkpoint, use_gpu=gpu_id, overrides=overrides)
     except ValueError as error:
         msg.fail(str(error), exits=1)
-    msg.info(f"Going on at step {run.checkpoint.step}")
-    n_steps = finish_run(run, output)
+    msg.info(f"Going on at epoch {run.checkpoint.epoch}, step {run.checkpoint.step}")
+    n_steps = finish_run(run, output, stdout=sys.stdout, stderr=sys.stderr)
     if not n_steps:
         msg.good("The run was complete already")
     elif output is not None:

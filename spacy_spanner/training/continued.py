@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import warnings
 from pathlib import Path
 from typing import IO, Optional
 
@@ -11,7 +12,6 @@ from spacy.training.loop import (
     create_before_to_disk_callback,
     update_meta,
 )
-from spacy.util import logger
 
 from ..errors import Warnings
 from .resume import Remainder, continue_training
@@ -32,19 +32,11 @@ def finish_run(
     stdout, stderr (IO): for the logger.
     RETURNS (int): steps that were trained; 0 if the run was complete.
     """
-    before_to_disk = create_before_to_disk_callback(run.training["before_to_disk"])
     frozen = run.training["frozen_components"]
     nlp = run.nlp
-
-    def save(is_best: Optional[bool]) -> None:
-        if output is not None:
-            before_to_disk(nlp).to_disk(_emptied(output / DIR_MODEL_LAST))
-            if is_best:
-                best = _emptied(output / DIR_MODEL_BEST)
-                shutil.copytree(output / DIR_MODEL_LAST, best)
-
-    save(_last_is_best(run))
-    _tell_missing_best(run, output)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        _keep_best(run, output)
     with nlp.select_pipes(disable=frozen):
         log_step, finalize_logger = run.training["logger"](nlp, stdout, stderr)
     n_steps = 0
@@ -54,14 +46,34 @@ def finish_run(
             if is_best is not None:
                 with nlp.select_pipes(disable=frozen):
                     update_meta(run.training, nlp, info)
-                save(is_best)
                 if output is not None:
-                    info["output_path"] = str(output / DIR_MODEL_LAST)
+                    info["output_path"] = str(_save(run, output / DIR_MODEL_LAST))
+                    if is_best:
+                        best = _emptied(output / DIR_MODEL_BEST)
+                        shutil.copytree(output / DIR_MODEL_LAST, best)
             log_step(info if is_best is not None else None)
     finally:
         finalize_logger()
-        save(False)
+        if output is not None and (n_steps or not (output / DIR_MODEL_LAST).exists()):
+            _save(run, output / DIR_MODEL_LAST)
     return n_steps
+
+
+def _keep_best(run: Remainder, output: Path) -> None:
+    """See to the best model so far: the stored one, or what the first run has saved."""
+    evaluations = run.checkpoint.evaluations
+    best = max(evaluations)  # of equal scores the later one, as spaCy saves it
+    if evaluations[-1].score == best.score:
+        _save(run, output / DIR_MODEL_BEST)
+    elif not (output / DIR_MODEL_BEST).exists():
+        message = Warnings.SW110.format(step=best.step, score=best.score, folder=output)
+        warnings.warn(message, stacklevel=3)
+
+
+def _save(run: Remainder, folder: Path) -> Path:
+    before_to_disk = create_before_to_disk_callback(run.training["before_to_disk"])
+    before_to_disk(run.nlp).to_disk(_emptied(folder))
+    return folder
 
 
 def _emptied(folder: Path) -> Path:
@@ -69,18 +81,3 @@ def _emptied(folder: Path) -> Path:
     if folder.exists():
         shutil.rmtree(folder)
     return folder
-
-
-def _last_is_best(run: Remainder) -> bool:
-    """RETURNS (bool): whether the stored pipeline itself is the best so far."""
-    evaluations = run.checkpoint.evaluations
-    return evaluations[-1].score == max(evaluations).score
-
-
-def _tell_missing_best(run: Remainder, output: Optional[Path]) -> None:
-    """Warn when the best model so far is only where the run was stopped."""
-    if output is None or (output / DIR_MODEL_BEST).exists():
-        return
-    best = max(run.checkpoint.evaluations)
-    message = Warnings.SW110.format(step=best.step, score=best.score, folder=output)
-    logger.warning(message)
