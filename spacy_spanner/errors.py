@@ -147,6 +147,11 @@ class Errors(metaclass=_CodedMessages):
         "{folder} was stored in format {found}, but this version of spacy-spanner "
         "reads format {known}. Resume with the version that stored it."
     )
+    SP117 = (
+        "The run was stored after the evaluation of step {step}, which [training] "
+        "eval_frequency = {frequency} would not evaluate. Leave it as it was, or take "
+        "a number that divides {step}."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):

@@ -66,21 +66,15 @@ def load_run(
     overrides (Optional[Dict[str, Any]]): settings in dot notation, such as another
         "paths.train".
     RETURNS (Remainder): for `continue_training`. It goes on being stored in `folder`.
-    RAISES (ValueError): SP112 to SP116 for what does not fit the run.
+    RAISES (ValueError): SP110, SP112 to SP117 for what does not fit the run.
     """
     stored = last_checkpoint(folder)
     if stored is None:
         raise ValueError(Errors.SP112.format(folder=folder))
     checkpoint = read_checkpoint(stored)
-    raw = load_config(stored / PIPELINE / "config.cfg", overrides=overrides or {})
-    config = raw.interpolate()
-    require_adamw(config["training"]["optimizer"])
-    _require_same_data(config, checkpoint.data)
-    if use_gpu >= 0 and config["training"]["gpu_allocator"]:
-        set_gpu_allocator(config["training"]["gpu_allocator"])
-    nlp = load_model(stored / PIPELINE, config=overrides or {})
-    require_same_tensors(nlp, checkpoint.records)
+    nlp = _load_pipeline(stored / PIPELINE, checkpoint, use_gpu, overrides or {})
     config = nlp.config.interpolate()
+    # From here on everything in the order of spaCy's `train`, which draws the batches.
     if config["training"]["seed"] is not None:
         fix_random_seed(config["training"]["seed"])
     training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
@@ -90,11 +84,30 @@ def load_run(
         nlp, train_corpus, training["batcher"], training["max_epochs"]
     )
     words, rest = _pass_over(batches, checkpoint, config["training"]["seed"])
-    runs[nlp] = Run(
-        folder, training["eval_frequency"], checkpoint.data, checkpoint.evaluations
-    )
+    scores = list(checkpoint.evaluations)
+    runs[nlp] = Run(folder, training["eval_frequency"], checkpoint.data, scores)
     evaluate = create_evaluation_callback(nlp, dev_corpus, training["score_weights"])
     return Remainder(nlp, training, checkpoint, rest, evaluate, words)
+
+
+def _load_pipeline(
+    path: Path, checkpoint: Checkpoint, use_gpu: int, overrides: Dict[str, Any]
+) -> Language:
+    """Load the pipeline, after looking at its config.
+
+    RAISES (ValueError): SP110, SP113, SP115, SP117.
+    """
+    config = load_config(path / "config.cfg", overrides=overrides, interpolate=True)
+    require_adamw(config["training"]["optimizer"])
+    done, frequency = checkpoint.step - 1, config["training"]["eval_frequency"]
+    if done % frequency:
+        raise ValueError(Errors.SP117.format(step=done, frequency=frequency))
+    _require_same_data(config, checkpoint.data)
+    if use_gpu >= 0 and config["training"]["gpu_allocator"]:
+        set_gpu_allocator(config["training"]["gpu_allocator"])
+    nlp = load_model(path, config=overrides)
+    require_same_tensors(nlp, checkpoint.records)
+    return nlp
 
 
 def _require_same_data(config: Config, stored: Dict[str, str]) -> None:

@@ -269,6 +269,11 @@ def test_resume_with_another_order_fails(
         load_run(stopped, overrides=overrides)
 
 
+def test_resume_with_other_evaluations_fails(stopped: Path) -> None:
+    with pytest.raises(ValueError, match=r"SP117.*step 9.*= 4"):
+        load_run(stopped, overrides={"training.eval_frequency": 4})
+
+
 def test_resume_of_a_run_that_drew_from_the_order_fails(
     corpus: Path, tmp_path: Path
 ) -> None:
