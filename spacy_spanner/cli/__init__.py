@@ -10,6 +10,7 @@ from . import (
     evaluate,
     init_config,
     model_card,
+    resume,
     stats,
     tune,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "evaluate",
     "init_config",
     "model_card",
+    "resume",
     "stats",
     "tune",
 ]
