@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import spacy_spanner.cli  # noqa: F401
 
+from .helpers import FACTORIES
 from .training.runs import CONFIG, parse_part, run, write_corpus
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +45,7 @@ def test_files_that_the_readme_links_exist() -> None:
     assert [link for link in local if not (ROOT / link).exists()] == []
 
 
-@pytest.mark.parametrize("word", ["span_biaffine", "biaffine_cnn.cfg"])
+@pytest.mark.parametrize("word", [*FACTORIES, "biaffine_cnn.cfg"])
 def test_readme_names_what_exists(word: str) -> None:
     assert word in README
 
@@ -55,6 +56,17 @@ def test_generated_part_of_the_readme_is_current(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spacy", "project", "document", str(ROOT)]
     subprocess.run([*command, "-NE", "--output", str(copy)], check=True)
     assert generated_part(copy.read_text(encoding="utf8")) == generated_part(README)
+
+
+def test_page_of_settings_is_current() -> None:
+    code = "import settings_page; print(settings_page.make_page(), end='')"
+    environment = {"cwd": ROOT / "scripts", "encoding": "utf8"}
+    command = [sys.executable, "-c", code]
+    made = subprocess.run(command, check=True, capture_output=True, **environment)
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf8")
+    assert page == made.stdout
+    for factory in FACTORIES:
+        assert f"## `{factory}`" in page
 
 
 def generated_part(text: str) -> str:
