@@ -85,7 +85,7 @@ class OffsetModule(nn.Module):
         return scores
 
     def _type_vectors(self, batch: WindowBatch) -> Tensor:
-        """Tell types apart by their embeddings, in the light of the text if it is known.
+        """Tell types apart by embeddings, in the light of the text if it is known.
 
         What an encoder makes of prompts is nearly the same for all types at first, and
         would stay so for long at the learning rate of an encoder.
