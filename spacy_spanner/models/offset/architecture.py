@@ -40,8 +40,8 @@ def build_offset_model(
 
     tok2vec (Model): the encoder, or a listener to a shared one.
     type_inputs (bool): whether the encoder reads the types together with the text and
-        gives their vectors, as `spacy_spanner.Transformer.v1` with `prompts` does;
-        otherwise each type has a learned embedding.
+        gives their vectors, as `spacy_spanner.Transformer.v1` with `prompts` does; they
+        are added to learned embeddings of the types.
     max_offset (int): S, how far the boundary of a span may be from that of the entity
         that it points at; 0 for no offsets.
     offset_sides (str): which boundaries have offsets: "both", "start" or "end".

@@ -2,8 +2,8 @@
 
 Token vectors pass a BiLSTM and become span vectors by a conditional layer norm; each is
 fused with a vector of each type to scores of the offset classes; convolutions over
-(type, start, last) correct the scores. The types are vectors that the encoder computed
-from soft prompts, or learned embeddings (the paper's "w/o type inputs").
+(type, start, last) correct the scores. The types are learned embeddings (the paper's
+"w/o type inputs"), to which type inputs add what the encoder made of soft prompts.
 """
 
 from typing import Optional
@@ -50,12 +50,10 @@ class OffsetModule(nn.Module):
         super().__init__()
         self.classes = classes
         rates = {"dropout": dropout, "input_dropout": input_dropout}
-        self.type_embedding: Optional[nn.Embedding] = None
+        self.type_embedding = nn.Embedding(n_labels, hidden_width)
         self.type_projection: Optional[Projection] = None
         if type_inputs:
             self.type_projection = Projection(n_in, hidden_width, **rates)
-        else:
-            self.type_embedding = nn.Embedding(n_labels, hidden_width)
         self.lstm: Optional[BiLSTM] = None
         if lstm_width:
             self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
@@ -87,10 +85,15 @@ class OffsetModule(nn.Module):
         return scores
 
     def _type_vectors(self, batch: WindowBatch) -> Tensor:
-        """RETURNS (Tensor): (batch, label, width), or (1, label, width) if learned."""
-        if self.type_projection is None:
-            assert self.type_embedding is not None  # for the type checker
-            return self.type_embedding.weight[None]
-        assert batch.types is not None  # the architecture asks for such an encoder
-        vectors: Tensor = self.type_projection(batch.types)
+        """Tell types apart by embeddings, in the light of the text if it is known.
+
+        What an encoder makes of prompts is nearly the same for all types at first, and
+        would stay so for long at the learning rate of an encoder.
+
+        RETURNS (Tensor): (batch, label, width), or (1, label, width) without inputs.
+        """
+        vectors: Tensor = self.type_embedding.weight[None]
+        if self.type_projection is not None:
+            assert batch.types is not None  # the architecture asks for such an encoder
+            vectors = vectors + self.type_projection(batch.types)
         return vectors
