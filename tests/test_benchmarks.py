@@ -97,7 +97,7 @@ def test_locate_label_analysis_counts_what_the_stages_do(
     rows = {row["length"]: row for row in result["by_length"]}
     assert list(rows) == ["1", "2*", "1-4", "5-9", "10+", "all"]
     # An entity of one token and two of two tokens in each of 40 sentences.
-    assert [row["entities"] for row in rows.values()] == [40, 80, 120, 0, 0, 120]
+    assert [row["gold"] for row in rows.values()] == [40, 80, 120, 0, 0, 120]
     assert rows["all"]["f"] > 0.9
     # 6 + 5 + 4 seeds in a sentence.
     assert result["seeds"] == 40 * 15
