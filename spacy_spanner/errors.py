@@ -199,6 +199,11 @@ class Errors(metaclass=_CodedMessages):
         "{settings}."
     )
     SP081 = "{text!r} is not a setting with values. Write it like this: steps=1,5,10."
+    SP082 = (
+        "The two pipelines cannot be compared: their gold differs. The first has the "
+        "spans key '{first}', the second '{second}'. Give one for both with "
+        "--spans-key."
+    )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."
