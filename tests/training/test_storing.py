@@ -298,11 +298,11 @@ def test_places_are_the_same_for_equal_pipelines() -> None:
 
 def test_optimizer_is_found_by_its_tensors_and_steps() -> None:
     loop, other = trained_loop(2), trained_loop(2)
-    assert optimizer_of(Loop().nlp, 2) is None
+    assert optimizer_of(blank_pipeline(NAME), 2) is None
     assert optimizer_of(loop.nlp, 2) is loop.optimizer
     assert optimizer_of(other.nlp, 2) is other.optimizer
-    for step in (1, 3):
-        earlier, loop.optimizer = loop.optimizer, optimizer()
-        loop.run(lambda nlp, info: None, step)
-        assert optimizer_of(loop.nlp, step) is loop.optimizer
-        assert earlier.states
+    used = {}
+    for steps in (1, 3, 4):
+        loop.optimizer = used[steps] = optimizer()
+        loop.run(lambda nlp, info: None, steps)
+    assert [optimizer_of(loop.nlp, steps) for steps in used] == [*used.values()]
