@@ -31,6 +31,8 @@ from spacy.tokens import Doc
 from torch import Tensor
 from wasabi import table
 
+from spacy_spanner.evaluation.counts import count_groups
+from spacy_spanner.evaluation.records import Reading, SpanKey
 from spacy_spanner.gold import plan_docs
 from spacy_spanner.layers.span_model import SpanInput
 from spacy_spanner.layers.torch_head import HeadTask
@@ -38,11 +40,15 @@ from spacy_spanner.models.locate_label.codec import Located, LocateLabelCodec
 from spacy_spanner.models.locate_label.module import SpanReader, Spans
 
 FACTORY = "span_locate_label"
-GROUPS = ((1, 4), (5, 9), (10, None))
+ANY_LENGTH = 10**9
+GROUPS = {
+    "1-4": (1, 4),
+    "5-9": (5, 9),
+    "10+": (10, ANY_LENGTH),
+    "all": (1, ANY_LENGTH),
+}
 LARGEST_OFFSET = 5
 DOCS_AT_ONCE = 256
-
-SpanKey = Tuple[int, int, int, str]  # document, start, end, label
 
 
 @dataclass(frozen=True)
@@ -133,48 +139,35 @@ def count_moves(before: Tensor, after: Tensor) -> Counter:
     return Counter(np.clip(moves, -limit, limit).tolist())
 
 
-def spans_of(docs: Sequence[Doc], key: str) -> Set[SpanKey]:
-    """RETURNS (Set[SpanKey]): the spans of all documents."""
-    return {
-        (index, span.start, span.end, span.label_)
-        for index, doc in enumerate(docs)
-        for span in doc.spans[key]
-    }
-
-
-def score(gold: Set[SpanKey], found: Set[SpanKey]) -> Dict[str, float]:
-    """RETURNS (Dict[str, float]): precision, recall and F1, and the entities behind."""
-    n_right = len(gold & found)
-    return {
-        "p": n_right / max(len(found), 1),
-        "r": n_right / max(len(gold), 1),
-        "f": 2 * n_right / max(len(gold) + len(found), 1),
-        "entities": len(gold),
-        "predictions": len(found),
-    }
+def read(gold: Doc, predicted: Doc, key: str) -> Reading:
+    """RETURNS (Reading): the spans of a document beside those of its prediction."""
+    right, found = (
+        {(span.start, span.end, span.label_) for span in spans}
+        for spans in (gold.spans[SPANS_KEY], predicted.spans[key])
+    )
+    return Reading(right, dict.fromkeys(found), [])
 
 
 def by_length(
-    gold: Set[SpanKey], found: Set[SpanKey], sizes: Sequence[int]
+    readings: Sequence[Reading], sizes: Sequence[int]
 ) -> List[Dict[str, Any]]:
     """Score each length of entities, and groups of lengths.
 
     sizes (Sequence[int]): lengths of the seeds in training; others are marked.
     RETURNS (List[Dict[str, Any]]): a row for each length that gold has.
     """
-    lengths = sorted({end - start for _, start, end, _ in gold})
-    ranges = [(n, n, str(n) if n in sizes else f"{n}*") for n in lengths]
-    ranges += [(a, b or 10**9, f"{a}-{b}" if b else f"{a}+") for a, b in GROUPS]
-    ranges.append((1, 10**9, "all"))
-    return [
-        {"length": name, **score(within(gold, low, high), within(found, low, high))}
-        for low, high, name in ranges
-    ]
+    lengths = sorted({end - start for one in readings for start, end, _ in one.gold})
+    ranges = {str(n) if n in sizes else f"{n}*": (n, n) for n in lengths}
+    ranges.update(GROUPS)
 
+    def group(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
+        return {
+            name: {span for span in spans if low <= span[1] - span[0] <= high}
+            for name, (low, high) in ranges.items()
+        }
 
-def within(spans: Set[SpanKey], low: int, high: int) -> Set[SpanKey]:
-    """RETURNS (Set[SpanKey]): the spans of `low` to `high` tokens."""
-    return {span for span in spans if low <= span[2] - span[1] <= high}
+    counts = count_groups(readings, group)
+    return [{"length": name, **counts[name].as_dict()} for name in ranges]
 
 
 def analyse(nlp: Language, docs: Sequence[Doc]) -> Dict[str, Any]:
@@ -183,18 +176,19 @@ def analyse(nlp: Language, docs: Sequence[Doc]) -> Dict[str, Any]:
     bare = [example.predicted for example in to_examples(docs)]
     first = watch_first_stage(nlp, bare)
     predicted = list(nlp.pipe(bare, batch_size=DOCS_AT_ONCE))
-    gold = spans_of(docs, SPANS_KEY)
-    found = spans_of(predicted, pipe.settings.spans_key)
+    key = pipe.settings.spans_key
+    readings = [read(*pair, key) for pair in zip(docs, predicted)]
+    n_gold = sum(len(reading.gold) for reading in readings)
     n_moves = max(first.n_kept, 1)
     return {
-        "by_length": by_length(gold, found, pipe.codec.window_sizes),
+        "by_length": by_length(readings, pipe.codec.window_sizes),
         "offsets": {
             side: {str(move): n / n_moves for move, n in sorted(moves.items())}
             for side, moves in first.offsets.items()
         },
         "seeds": first.n_seeds,
         "kept": first.n_kept / max(first.n_seeds, 1),
-        "proposals_per_entity": first.n_proposals / max(len(gold), 1),
+        "proposals_per_entity": first.n_proposals / max(n_gold, 1),
     }
 
 
@@ -203,13 +197,16 @@ def print_tables(result: Dict[str, Any]) -> None:
     rows = [
         (
             row["length"],
-            str(row["entities"]),
-            *(f"{100 * row[name]:.1f}" for name in ("p", "r", "f")),
+            str(row["gold"]),
+            *(
+                "-" if row[name] is None else f"{100 * row[name]:.1f}"
+                for name in ("p", "r", "f")
+            ),
         )
         for row in result["by_length"]
     ]
     header = ("length", "entities", "P", "R", "F1")
-    print(table(rows, header=header, divider=True, aligns="lrrrr"))
+    print(table(rows, header=header, divider=True, aligns=("l", *"rrrr")))
     print("* no seed of this length was seen in training\n")
     limit = LARGEST_OFFSET + 1
     moves = range(-limit, limit + 1)
@@ -223,7 +220,14 @@ def print_tables(result: Dict[str, Any]) -> None:
         )
         for move in moves
     ]
-    print(table(rows, header=("offset", "start, %", "end, %"), divider=True))
+    print(
+        table(
+            rows,
+            header=("offset", "start, %", "end, %"),
+            aligns=("l", "r", "r"),
+            divider=True,
+        )
+    )
     print(f"seeds: {result['seeds']:,}, of which the filter keeps {result['kept']:.1%}")
     print(f"different proposals per entity: {result['proposals_per_entity']:.2f}")
 

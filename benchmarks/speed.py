@@ -32,19 +32,28 @@ Measures = Dict[str, Optional[float]]
 
 
 def measure(
-    system: str, *, dataset: str, folder: Path, encoder: str, batch_size: int, pipe: int
+    system: str,
+    *,
+    dataset: str,
+    folder: Path,
+    encoder: str,
+    batch_size: int,
+    pipe: int,
+    sentences: Optional[int],
 ) -> Measures:
     """Train one epoch, then predict the test part.
+
+    sentences (Optional[int]): how many of both parts, all if None.
 
     RETURNS (Measures): words per second and peak memory of both.
     """
     runner = make_runner(system, encoder, batch_size, pipe)
     corpus = read_corpus(dataset, folder, spacy.blank("en"))
-    training = training_speed(runner, corpus.train, batch_size)
+    training = training_speed(runner, corpus.train[:sentences], batch_size)
     training_memory = peak_memory_mb()
     return {
         "training": training,
-        "prediction": prediction_speed(runner, corpus.test),
+        "prediction": prediction_speed(runner, corpus.test[:sentences]),
         "training_mb": None if training is None else training_memory,
         "peak_mb": peak_memory_mb(),
     }
@@ -134,6 +143,9 @@ def main(
     encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
     batch_size: int = typer.Option(8, help="Sentences in a training step"),
     pipe_batch_size: int = typer.Option(256, help="Sentences in a prediction batch"),
+    sentences: Optional[int] = typer.Option(
+        None, help="Of each part; all if not given"
+    ),
     rounds: int = typer.Option(3, help="How often the systems take turns"),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
@@ -141,7 +153,7 @@ def main(
     systems = [*BASELINES[encoder], *filter(None, models.split(","))]
     measured: Dict[str, List[Measures]] = {system: [] for system in systems}
     options = {"dataset": dataset, "folder": data, "encoder": encoder}
-    sizes = {"batch_size": batch_size, "pipe": pipe_batch_size}
+    sizes = {"batch_size": batch_size, "pipe": pipe_batch_size, "sentences": sentences}
     for _ in range(rounds):
         for system in systems:
             measured[system].append(

@@ -12,9 +12,6 @@ from wasabi import msg
 from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.shards import SpacyWriter
 
-# A file that is never full: training reads one file a part.
-NO_LIMIT = 10**12
-
 
 def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:
     """Write one `.spacy` file per split, and a table of what is lost.
@@ -28,7 +25,7 @@ def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:
     counts = {}
     for split in SPLITS:
         lost = LostSpans(output / f"{split}.lost.csv")
-        writer = SpacyWriter(output / f"{split}.spacy", shard_tokens=NO_LIMIT)
+        writer = SpacyWriter(output / f"{split}.spacy")
         counts[split] = _write(dataset.read(split, nlp, lost), writer)
         counts[split]["entities lost"] = sum(lost.reasons.values())
         lost.close()

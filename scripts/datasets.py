@@ -85,8 +85,7 @@ class Dataset(NamedTuple):
     def _read_part(
         self, split: str, nlp: Language, lost: Optional[LostSpans]
     ) -> Iterator[Doc]:
-        spaced = nlp.Defaults.writing_system["has_letters"]
-        options = {"separator": " " if spaced else "", **self.read_options}
+        options = dict(self.read_options)
         if self.lists:
             names = (self.folder / self.lists.format(split=split)).read_text("utf8")
             options["documents"] = tuple(filter(str.strip, names.split("\n")))

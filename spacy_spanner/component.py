@@ -178,12 +178,16 @@ class SpanRecognizer(LabelledPipe):
     ) -> Tuple[float, None]:
         """Measure the loss without dropout and without learning, as on dev data.
 
+        What a model samples in training, it samples here from the seed.
+
         examples (Iterable[Example]): annotated examples.
         scores (Any): not needed; in spaCy's contract.
         RETURNS (Tuple[float, None]): the loss. Gradients stay inside `update`, which
             bounds the memory of training by going forward and backward in groups.
         """
-        output = self.model.predict(self._training_input(list(examples)))
+        inputs = self._training_input(list(examples))
+        rng = np.random.default_rng(self.settings.seed)
+        output = self.model.predict(inputs._replace(task=inputs.task._replace(rng=rng)))
         return output.loss, None
 
     def _training_input(self, examples: Sequence[Example]) -> SpanInput:

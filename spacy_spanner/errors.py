@@ -190,9 +190,65 @@ class Errors(metaclass=_CodedMessages):
         "The {part} data of {path} cannot be read: {error} Name a .spacy file or a "
         "folder with such files, with --paths.{part}."
     )
+    SP079 = (
+        "Cannot tell which component to analyse (given: {name!r}). Components of this "
+        "package in the pipeline: {present}. Name one with --component."
+    )
+    SP080 = (
+        "The component '{component}' has no setting {setting!r}. Its settings are: "
+        "{settings}."
+    )
+    SP081 = "{text!r} is not a setting with values. Write it like this: steps=1,5,10."
+    SP082 = (
+        "The two pipelines cannot be compared: their gold differs. The first has the "
+        "spans key '{first}', the second '{second}'. Give one for both with "
+        "--spans-key."
+    )
     SP101 = (
         "There is no component '{component}' whose encoder could be frozen. Those of "
         "the pipeline are: {components}."
+    )
+    SP110 = (
+        "A run can be stored only with the optimizer {wanted}, whose state is known, "
+        "but [training.optimizer] is {optimizer}. Set its '@optimizers' to {wanted}, "
+        "or take spacy_spanner.checkpoint.v1 out of [training.before_update]."
+    )
+    SP111 = (
+        "{folder} holds a run already, stored at step {step}. Go on from there with: "
+        "python -m spacy spanner resume {folder} --output ... To train anew, remove "
+        "the folder or name another one."
+    )
+    SP112 = (
+        "There is no stored run in {folder}. Name the folder that 'path' of "
+        "spacy_spanner.checkpoint.v1 names in [training.before_update]; the first is "
+        "stored after the first evaluation."
+    )
+    SP113 = (
+        "The stored run does not fit its pipeline: {count} tensors are in only one of "
+        "them, the first is {tensor!r}. Resume with the code and the versions of "
+        "packages that it was stored with, and without overriding [components]."
+    )
+    SP114 = (
+        "The batches of the first {step} steps cannot be given out in the same order: "
+        "the random numbers of python are not where they were. Either [training] seed "
+        "({seed}), batcher or readers are not those of the run, or something else has "
+        "drawn from these numbers, such as a component or an augmenter of the dev "
+        "corpus. Such a run cannot be resumed: set a seed, and let other code draw "
+        "from generators of its own."
+    )
+    SP115 = (
+        "The data of {corpus} is not what the run was trained on (now at {path}): it "
+        "has changed or is missing. Put the same data there, or name its place with "
+        "--paths.train ... or --{corpus} ..."
+    )
+    SP116 = (
+        "{folder} was stored in format {found}, but this version of spacy-spanner "
+        "reads format {known}. Resume with the version that stored it."
+    )
+    SP117 = (
+        "The run was stored after the evaluation of step {step}, which [training] "
+        "eval_frequency = {frequency} would not evaluate. Leave it as it was, or take "
+        "a number that divides {step}."
     )
 
 
@@ -230,7 +286,17 @@ class Warnings(metaclass=_CodedMessages):
         "pattern is searched in component.part.layer.tensor, such as "
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
+    SW040 = (
+        "Some texts have more entities than the {spans} spans that are denoised at "
+        "once, and not all of them can be found. Set 'spans' of the component higher, "
+        "also 'train_spans' to learn faster from these texts."
+    )
     SW070 = (
         "The thresholds were chosen on {dev}, and so the scores there are better than "
         "those on other documents will be. Give others with --test."
+    )
+    SW110 = (
+        "The best model of the run is that of step {step}, with score {score:.4f}; it "
+        "is not in {folder}, and nothing but the run's own output has it. If no better "
+        "one comes, copy model-best from there."
     )

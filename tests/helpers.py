@@ -14,13 +14,16 @@ from spacy.vocab import Vocab
 from thinc.api import fix_random_seed
 
 # Every model: a new one runs all tests of the component when it is added here.
-FACTORIES = ["span_biaffine", "span_locate_label", "span_offset"]
+FACTORIES = ["span_biaffine", "span_locate_label", "span_offset", "span_diffusion"]
 
 # Models that can give several labels to one span, and the settings that this takes.
 SEVERAL_LABELS: Dict[str, Dict[str, Any]] = {
     "span_biaffine": {"multilabel": True},
     "span_offset": {},
 }
+
+# Models that look at a fixed number of spans, however long a window is.
+FIXED_NUMBER = ["span_diffusion"]
 
 Gold = Sequence[Tuple[int, int, str]]
 Data = Sequence[Tuple[str, Gold]]

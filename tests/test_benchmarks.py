@@ -97,7 +97,7 @@ def test_locate_label_analysis_counts_what_the_stages_do(
     rows = {row["length"]: row for row in result["by_length"]}
     assert list(rows) == ["1", "2*", "1-4", "5-9", "10+", "all"]
     # An entity of one token and two of two tokens in each of 40 sentences.
-    assert [row["entities"] for row in rows.values()] == [40, 80, 120, 0, 0, 120]
+    assert [row["gold"] for row in rows.values()] == [40, 80, 120, 0, 0, 120]
     assert rows["all"]["f"] > 0.9
     # 6 + 5 + 4 seeds in a sentence.
     assert result["seeds"] == 40 * 15
@@ -105,3 +105,21 @@ def test_locate_label_analysis_counts_what_the_stages_do(
     assert 0.9 < result["proposals_per_entity"] < 5
     for moves in result["offsets"].values():
         assert sum(moves.values()) == pytest.approx(1)
+
+
+@pytest.mark.slow
+def test_diffusion_steps_measures_every_setting(data: Path, tmp_path: Path) -> None:
+    options = ["--epochs", 8, "--variants", "expansion=repeat,expansion=random"]
+    options += ["--steps", "1,3", "--spans", "5,20", "--plot", tmp_path / "steps.png"]
+    output = tmp_path / "steps.json"
+    rows = run("diffusion_steps.py", data, *options, "--output", output)
+    settings = [(row["training"], row["steps"], row["spans"]) for row in rows]
+    assert settings == [
+        (f"expansion={expansion}", steps, spans)
+        for expansion in ("repeat", "random")
+        for steps in (1, 3)
+        for spans in (5, 20)
+    ]
+    assert all(row["words_per_second"] > 0 for row in rows)
+    assert rows[3]["f"] > 0.9
+    assert (tmp_path / "steps.png").stat().st_size > 1000

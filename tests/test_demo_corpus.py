@@ -8,7 +8,6 @@ import spacy
 from spacy.tokens import Doc, Span
 
 from spacy_spanner.corpus.convert import read_docs
-from spacy_spanner.corpus.options import ReadOptions
 
 DEMO = Path(__file__).parent.parent / "assets" / "demo"
 LABELS = {"PER", "ORG", "GPE", "LOC", "FAC"}
@@ -16,11 +15,10 @@ LABELS = {"PER", "ORG", "GPE", "LOC", "FAC"}
 
 def read(lang: str, split: str) -> List[Doc]:
     nlp = spacy.blank(lang)
-    options = ReadOptions(separator="" if lang == "zh" else " ")
     return [
         doc
         for path in sorted((DEMO / lang).glob(f"{split}*.txt"))
-        for doc in read_docs(path, nlp, format="brackets", read_options=options)
+        for doc in read_docs(path, nlp, format="brackets")
     ]
 
 

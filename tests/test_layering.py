@@ -34,6 +34,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/soft_nms.py",
         "models/*/assignment.py",
         "models/*/offsets.py",
+        "models/*/targets.py",
     ],
     "torch": [
         "codec.py",
@@ -47,6 +48,11 @@ HOMES: Dict[str, List[str]] = {
         "models/*/decoding.py",
         "models/*/boundaries.py",
         "models/*/examples.py",
+        "models/*/attention.py",
+        "models/*/classifier.py",
+        "models/*/loss.py",
+        "models/*/pointer.py",
+        "models/*/tokens.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }

@@ -2,18 +2,32 @@
 
 from spacy.cli._util import app as spacy_app
 
-from . import convert, debug_data, evaluate, init_config, model_card, stats, tune
+from . import (
+    analyze,
+    analyze_training,
+    convert,
+    debug_data,
+    evaluate,
+    init_config,
+    model_card,
+    resume,
+    stats,
+    tune,
+)
 from .app import app
 
 spacy_app.add_typer(app)
 
 __all__ = [
+    "analyze",
+    "analyze_training",
     "app",
     "convert",
     "debug_data",
     "evaluate",
     "init_config",
     "model_card",
+    "resume",
     "stats",
     "tune",
 ]

@@ -73,18 +73,9 @@ def convert_cli(
     choices = dict(locals())
     try:
         summary = run(**choices)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:  # of a language, the last
         msg.fail(str(error), exits=1)
-    table = lost_path(target, lost)
-    print_summary(summary, target, table)
-    if summary.share_lost > tolerance:
-        message = Errors.SP054.format(
-            lost=summary.lost.n_lost,
-            total=summary.n_total,
-            tolerance=tolerance,
-            path=table,
-        )
-        msg.fail(message, exits=1)
+    report(summary, target, lost_path(target, lost), tolerance)
 
 
 def lost_path(target: Path, given: Optional[Path]) -> Path:
@@ -112,13 +103,14 @@ def run(
     import spacy
 
     from ..corpus.convert import convert_corpus
+    from ..corpus.files import read_text
     from ..corpus.lost import LostSpans
     from ..corpus.options import DocOptions, ReadOptions
 
     choices["tag_columns"] = parse_numbers(choices["tag_columns"], "tag-columns")
     choices["label_names"] = tuple(choices["label_names"].replace(",", " ").split())
     if choices["documents"] is not None:
-        names = choices["documents"].read_text(encoding="utf8").split("\n")
+        names = read_text(choices["documents"]).split("\n")
         choices["documents"] = tuple(name for name in names if name.strip())
     return convert_corpus(
         source,
@@ -153,8 +145,11 @@ def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def print_summary(summary: "Summary", target: Path, table: Path) -> None:
-    """Print what was written, what was lost, and why."""
+def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> None:
+    """Print what was written, what was lost, and why.
+
+    RAISES (SystemExit): with code 1, where a larger share is lost than tolerated.
+    """
     msg.good(
         f"{summary.documents:,} documents, {summary.tokens:,} tokens, "
         f"{summary.spans:,} entities",
@@ -166,3 +161,11 @@ def print_summary(summary: "Summary", target: Path, table: Path) -> None:
         rows = summary.lost.reasons.most_common()
         msg.warn(f"Entities that were not written, listed in {table}")
         msg.table([(reason, f"{count:,}") for reason, count in rows])
+    if summary.share_lost > tolerance:
+        message = Errors.SP054.format(
+            lost=summary.lost.n_lost,
+            total=summary.n_total,
+            tolerance=tolerance,
+            path=table,
+        )
+        msg.fail(message, exits=1)

@@ -59,7 +59,8 @@ def distinct_names(models: Sequence[str]) -> List[str]:
     """
     paths = [Path(model).parts for model in models]
     size = 2 if any(path[-1] in CHECKPOINTS for path in paths) else 1
-    while size < max(map(len, paths)) and len({p[-size:] for p in paths}) < len(paths):
+    n_distinct = len(set(paths))
+    while len({path[-size:] for path in paths}) < n_distinct:
         size += 1
     return ["/".join(path[-size:]) for path in paths]
 

@@ -12,14 +12,20 @@ from ..errors import Errors
 from .files import fail, read_text
 from .markup import PlainText, find_region, same_text, strip_markup
 from .options import ReadOptions
-from .records import CHARACTERS, Lost, Mention, Note, Record
+from .records import (
+    CHARACTERS,
+    DIFFERENT,
+    OUTSIDE,
+    Lost,
+    Mention,
+    Note,
+    Record,
+)
 from .xml_nodes import Node, read_xml
 
 APF, SGM = ".apf.xml", ".sgm"
 # Endings that names in lists may carry.
 ENDINGS = (APF, SGM, ".apf", ".xml", ".txt", ".tmx")
-OUTSIDE = "outside of the text"
-DIFFERENT = "the text at this place is another"
 
 
 class Charseq(NamedTuple):

@@ -110,9 +110,10 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     YIELDS (Record): documents, entities by characters.
     RAISES (ValueError): SP001 where brackets or labels are malformed.
     """
+    separator = " " if options.separator is None else options.separator
     lines = read_lines(path, options.encoding)
     for sentences in read_documents(lines, source=path.name):
-        yield to_record(sentences, path.name, options.separator)
+        yield to_record(sentences, path.name, separator)
 
 
 def to_record(

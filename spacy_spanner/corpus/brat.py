@@ -11,8 +11,9 @@ from typing import Iterator, List, NamedTuple, Tuple
 from ..errors import Errors
 from .discontinuous import Parts, join_parts, settle_parts
 from .files import fail, read_lines, read_text
+from .markup import same_text
 from .options import ReadOptions
-from .records import CHARACTERS, Lost, Mention, Note, Record
+from .records import CHARACTERS, DIFFERENT, Lost, Note, Record
 
 _ENTITY = re.compile(
     r"(?P<id>T[^\s]*)\t(?P<label>\S+) (?P<parts>\d{1,12} \d{1,12}(;\d{1,12} \d{1,12})*)"
@@ -104,33 +105,23 @@ def parse_line(line: str, source: str, number: int) -> Entity:
 def _to_record(
     text: str, entities: List[Entity], options: ReadOptions, source: str
 ) -> Record:
-    mentions: List[Mention] = []
-    fragments: List[Mention] = []
+    found: List[Parts] = []
     lost: List[Lost] = []
     for entity in entities:
         seen = " ".join(text[start:end] for start, end in entity.parts)
-        if entity.text and _plain(seen) != _plain(entity.text):
-            reason = "the text at this place is another"
-            row = Lost(source, entity.line, entity.text, entity.label, reason)
+        if entity.text and not same_text(seen, entity.text):
+            row = Lost(source, entity.line, entity.text, entity.label, DIFFERENT)
             lost.append(row)
-            continue
-        joined = join_parts(entity.parts, text)
-        parts = Parts(joined, entity.label, entity.line, entity.id)
-        settled = settle_parts(parts, options.discontinuous, source, seen)
-        mentions += settled.mentions
-        fragments += settled.fragments
-        lost += settled.lost
+        else:
+            joined = join_parts(entity.parts, text)
+            found.append(Parts(joined, entity.label, entity.line, entity.id, seen))
+    settled = settle_parts(found, options.discontinuous, source)
     return Record(
         source,
         1,
-        mentions,
+        settled.mentions,
         text=text,
         unit=CHARACTERS,
-        fragments=fragments,
-        lost=lost,
+        fragments=settled.fragments,
+        lost=lost + settled.lost,
     )
-
-
-def _plain(text: str) -> str:
-    """RETURNS (str): the text with all white space alike."""
-    return " ".join(text.split())

@@ -82,7 +82,7 @@ def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Lay
     RETURNS (Layout): the layout.
     """
     rows = [split_columns(line) for line in head if line.strip()]
-    documents = bool(rows) and rows[0][0].startswith(DOCSTART)
+    documents = any(row[0].startswith(DOCSTART) for row in rows)
     rows = [row for row in rows if not row[0].startswith((DOCSTART, "#"))]
     tagged = [row for row in rows if len(row) > 1]
     segmented = are_segmented([row[0] for row in tagged])
@@ -138,7 +138,8 @@ def _in_words(layout: Layout) -> str:
 def split_columns(line: str) -> List[str]:
     """RETURNS (List[str]): columns, apart by tabs where there are any, or by spaces."""
     if "\t" in line:
-        return [part for part in line.strip("\r\n ").split("\t") if part.strip(" ")]
+        parts = line.rstrip("\r\n").split("\t")
+        return [part for part in (part.strip(" ") for part in parts) if part]
     return [part for part in line.strip("\r\n ").split(" ") if part]
 
 
@@ -160,7 +161,7 @@ def read_sentences(
     parser = _SentenceParser(layout, source)
     block: List[str] = []
     for number, line in enumerate(lines, start=1):
-        if line.strip() and not (line.startswith(DOCSTART) and not block):
+        if line.strip() and not line.startswith(DOCSTART):
             block.append(line)
             continue
         if block:

@@ -1,25 +1,30 @@
 """From any format to any other, with an account of what is lost."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional, Tuple
+from typing import Iterator, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from .documents import to_docs
+from .documents import to_docs, written_with_spaces
 from .formats import FORMATS, detect_format, find_files
 from .lost import LostSpans
-from .options import DocOptions, ReadOptions, check_choice
+from .options import (
+    DOC_DEFAULTS,
+    READ_DEFAULTS,
+    DocOptions,
+    ReadOptions,
+    check_choice,
+)
 from .records import Note, Record
-from .shards import SpacyWriter
+from .shards import SHARD_TOKENS, SpacyWriter
 from .spacy_docs import load_docs
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 
 TARGETS = ("spacy", "brat", "jsonl", "conll")
-# A file of half a million tokens takes a few megabytes.
-SHARD_TOKENS = 500_000
 LONGEST_TEXT = 10**9
 
 
@@ -71,7 +76,7 @@ def read_records(
     source: Path,
     *,
     format: Optional[str] = None,
-    options: Optional[ReadOptions] = None,
+    options: ReadOptions = READ_DEFAULTS,
     note: Note = silent,
 ) -> Iterator[Record]:
     """Read a file or a folder.
@@ -83,10 +88,9 @@ def read_records(
     YIELDS (Record): documents as the source has them.
     RAISES (ValueError): a coded error with file and line.
     """
-    read_options = options or ReadOptions()
     chosen = FORMATS[resolve_format(source, format, note)]
     for path in find_files(source, chosen):
-        yield from chosen.read(path, read_options, note)
+        yield from chosen.read(path, options, note)
 
 
 def read_docs(
@@ -94,25 +98,32 @@ def read_docs(
     nlp: Language,
     *,
     format: Optional[str] = None,
-    read_options: Optional[ReadOptions] = None,
-    doc_options: Optional[DocOptions] = None,
+    read_options: ReadOptions = READ_DEFAULTS,
+    doc_options: DocOptions = DOC_DEFAULTS,
     lost: Optional[LostSpans] = None,
     note: Note = silent,
 ) -> Iterator[Doc]:
     """Read a file or a folder as documents.
 
-    nlp (Language): vocabulary, and tokenizer where the source has no tokens.
+    source (Path): file or folder.
+    nlp (Language): vocabulary, tokenizer where the source has no tokens, and whether
+        the language is written with spaces.
+    format (Optional[str]): of the source, a key of `FORMATS`; None detects it.
+    read_options (ReadOptions): how to read.
     doc_options (DocOptions): how to build documents.
     lost (LostSpans): is told what cannot be represented.
+    note (Note): is told what was detected.
     YIELDS (Doc): with entities in `doc.spans[spans_key]`.
     RAISES (ValueError): a coded error with file and line.
     """
     account = LostSpans() if lost is None else lost
     # Texts are only tokenized, which takes no memory to speak of.
     nlp.max_length = max(nlp.max_length, LONGEST_TEXT)
-    records = read_records(source, format=format, options=read_options, note=note)
-    for record in records:
-        yield from to_docs(record, nlp, doc_options or DocOptions(), account)
+    if read_options.separator is None:
+        separator = " " if written_with_spaces(nlp) else ""
+        read_options = replace(read_options, separator=separator)
+    for record in read_records(source, format=format, options=read_options, note=note):
+        yield from to_docs(record, nlp, doc_options, account)
 
 
 def read_plain_docs(path: Path) -> Iterator[Doc]:
@@ -134,38 +145,26 @@ def convert_corpus(
     *,
     format: Optional[str] = None,
     to: Optional[str] = None,
-    read_options: Optional[ReadOptions] = None,
-    doc_options: Optional[DocOptions] = None,
+    read_options: ReadOptions = READ_DEFAULTS,
+    doc_options: DocOptions = DOC_DEFAULTS,
     shard_tokens: int = SHARD_TOKENS,
     lost: Optional[LostSpans] = None,
     note: Note = silent,
 ) -> Summary:
-    """Convert a file or a folder.
+    """Convert a file or a folder; the arguments are those of `read_docs`, and:
 
-    source, target (Path): file or folder.
-    nlp (Language): vocabulary, tokenizer and way of writing.
-    format (Optional[str]): of the source, a key of `FORMATS`; None detects it.
+    target (Path): file or folder.
     to (Optional[str]): one of `TARGETS`; None asks the name of the target.
-    read_options, doc_options: how to read, and how to build documents.
     shard_tokens (int): tokens in a file, where the target is a folder of them.
-    lost (LostSpans): the account of what is lost.
-    note (Note): is told what was detected.
     RETURNS (Summary): counts.
     RAISES (ValueError): a coded error, with file and line where it is about a file.
     """
-    read_options, doc_options = (
-        read_options or ReadOptions(),
-        doc_options or DocOptions(),
-    )
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note)
+    to = check_choice("to", to or target_format(target), TARGETS)
+    lean = name != "spacy"
     writer = make_writer(
-        target,
-        check_choice("to", to or target_format(target), TARGETS),
-        doc_options,
-        shard_tokens=shard_tokens,
-        lean=name != "spacy",
-        lost=account,
+        target, to, doc_options, shard_tokens=shard_tokens, lean=lean, lost=account
     )
     docs = read_docs(
         source,
@@ -176,30 +175,28 @@ def convert_corpus(
         lost=account,
         note=note,
     )
-    try:
-        counts = _write_all(docs, writer, doc_options.spans_key, account)
-    finally:
-        account.close()
-    return Summary(*counts, account)
+    return _write_all(docs, writer, doc_options.spans_key, account)
 
 
 def _write_all(
     docs: Iterator[Doc], writer: Writer, key: str, lost: LostSpans
-) -> Tuple[int, int, int, int]:
-    """RETURNS: documents, tokens and entities that were written; empty documents."""
+) -> Summary:
     n_docs = n_tokens = n_spans = n_empty = 0
-    for doc in docs:
-        if not len(doc):
-            n_empty += 1
-            continue
-        before = lost.n_listed
-        writer.add(doc)
-        n_docs += 1
-        n_tokens += len(doc)
-        n_spans += len(doc.spans[key]) if key in doc.spans else 0
-        n_spans -= lost.n_listed - before
-    writer.close()
-    return n_docs, n_tokens, n_spans, n_empty
+    try:
+        for doc in docs:
+            if not len(doc):
+                n_empty += 1
+                continue
+            before = lost.n_listed
+            writer.add(doc)
+            n_docs += 1
+            n_tokens += len(doc)
+            n_spans += len(doc.spans[key]) if key in doc.spans else 0
+            n_spans -= lost.n_listed - before
+        writer.close()
+    finally:
+        lost.close()
+    return Summary(n_docs, n_tokens, n_spans, n_empty, lost)
 
 
 def make_writer(

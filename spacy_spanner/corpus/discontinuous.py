@@ -1,6 +1,6 @@
 """Entities in several parts: left out, split or flagged, never fused into one."""
 
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import Iterable, List, NamedTuple, Sequence, Tuple
 
 from .records import Lost, Mention
 
@@ -8,16 +8,17 @@ REASON = "discontinuous"
 
 
 class Parts(NamedTuple):
-    """An entity with the starts and exclusive ends of its parts."""
+    """An entity with the starts and exclusive ends of its parts, and its text."""
 
     parts: Sequence[Tuple[int, int]]
     label: str
     line: int
     id: str
+    text: str
 
 
 class Settled(NamedTuple):
-    """Where an entity goes: to the entities, to the flagged parts, or nowhere."""
+    """Where entities go: to the entities, to the flagged parts, or nowhere."""
 
     mentions: List[Mention]
     fragments: List[Mention]
@@ -40,21 +41,21 @@ def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, i
     return joined
 
 
-def settle_parts(entity: Parts, choice: str, source: str, text: str) -> Settled:
-    """Decide about one entity.
+def settle_parts(entities: Iterable[Parts], choice: str, source: str) -> Settled:
+    """Decide about the entities of a document.
 
-    entity (Parts): an entity of one part is kept, whatever the choice.
+    entities (Iterable[Parts]): those of one part are kept, whatever the choice.
     choice (str): "skip", "split" or "flag".
     source (str): name of the file, for the account of what is lost.
-    text (str): text of the entity, for the same.
-    RETURNS (Settled): where it goes.
+    RETURNS (Settled): where they go.
     """
-    mentions = [
-        Mention(start, end, entity.label, entity.line, entity.id)
-        for start, end in entity.parts
-    ]
-    if len(mentions) == 1 or choice == "split":
-        return Settled(mentions, [], [])
-    if choice == "flag":
-        return Settled([], mentions, [])
-    return Settled([], [], [Lost(source, entity.line, text, entity.label, REASON)])
+    settled = Settled([], [], [])
+    for parts, label, line, name, text in entities:
+        mentions = [Mention(start, end, label, line, name) for start, end in parts]
+        if len(mentions) == 1 or choice == "split":
+            settled.mentions.extend(mentions)
+        elif choice == "flag":
+            settled.fragments.extend(mentions)
+        else:
+            settled.lost.append(Lost(source, line, text, label, REASON))
+    return settled

@@ -67,10 +67,14 @@ def make_doc(record: Record, nlp: Language) -> Doc:
     if record.words is None:
         return nlp.make_doc(record.text)
     spaces = record.spaces
-    if spaces is None and not nlp.Defaults.writing_system["has_letters"]:
-        # Chinese and Japanese have no spaces between words.
+    if spaces is None and not written_with_spaces(nlp):
         spaces = [False] * len(record.words)
     return Doc(nlp.vocab, words=record.words, spaces=spaces)
+
+
+def written_with_spaces(nlp: Language) -> bool:
+    """RETURNS (bool): whether words stand apart; not in Chinese and Japanese."""
+    return bool(nlp.Defaults.writing_system["has_letters"])
 
 
 def by_characters(record: Record) -> Record:

@@ -26,6 +26,8 @@ Reader = Callable[[Path, ReadOptions, Note], Iterator[Record]]
 
 # Characters of a file that tell its format.
 N_HEAD = 20_000
+# Lines of columns may be comments: so many of the first lines have to end in a tag.
+N_LINES, MOSTLY = 200, 0.9
 
 
 class Format(NamedTuple):
@@ -122,11 +124,11 @@ def _detect_text(head: str) -> Optional[str]:
         kind = _detect_json(start)
         if kind:
             return kind
-    lines = [line for line in head.split("\n")[:200] if line.strip()]
-    if re.search(r"\]\([^)\n]+\)", head):
-        return "brackets"
+    lines = [line for line in head.split("\n")[:N_LINES] if line.strip()]
     tagged = sum(_ends_in_tag(line) for line in lines)
-    return "conll" if lines and tagged >= 0.9 * len(lines) else None
+    if lines and tagged >= MOSTLY * len(lines):
+        return "conll"
+    return "brackets" if re.search(r"\]\([^)\n]+\)", head) else None
 
 
 def _ends_in_tag(line: str) -> bool:

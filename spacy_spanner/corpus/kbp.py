@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple
 
 from ..errors import Errors
-from .ace import DIFFERENT, choose_documents
+from .ace import choose_documents
 from .files import fail, read_lines, read_text
 from .markup import PlainText, same_text, strip_markup
 from .options import ReadOptions
-from .records import CHARACTERS, Lost, Mention, Note, Record
+from .records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
 
 ENDINGS = (".nw.xml", ".df.xml", ".mpdf.xml", ".cmp.txt", ".xml", ".txt")
 IN_MARKUP = "inside of markup, or outside of the text"

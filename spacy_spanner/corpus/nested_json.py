@@ -17,7 +17,7 @@ from .discontinuous import Parts, settle_parts
 from .ends import Extent, settle_ends
 from .files import JsonItem, fail, read_json_items
 from .options import ReadOptions
-from .records import Lost, Mention, Note, Record
+from .records import Note, Record
 
 TOKEN_KEYS = ("tokens", "words", "sentence", "text")
 ENTITY_KEYS = ("entities", "entity_mentions", "ner", "spans")
@@ -161,29 +161,27 @@ def _extents(items: Iterator[Item]) -> Iterator[Extent]:
 
 
 def _to_record(item: Item, added: int, options: ReadOptions, source: str) -> Record:
-    mentions: List[Mention] = []
-    fragments: List[Mention] = []
-    lost: List[Lost] = []
-    for number, entity in enumerate(item.entities, start=1):
-        if not entity.tokens:
-            start, end = entity.start, entity.end + added
-            mentions.append(Mention(start, end, entity.label, item.line))
-            continue
-        parts = Parts(runs(entity.tokens), entity.label, item.line, f"T{number}")
-        text = " ".join(item.words[i] for i in entity.tokens if i < len(item.words))
-        settled = settle_parts(parts, options.discontinuous, source, text)
-        mentions += settled.mentions
-        fragments += settled.fragments
-        lost += settled.lost
+    found = [
+        _parts(entity, added, item, f"T{number}")
+        for number, entity in enumerate(item.entities, start=1)
+    ]
+    settled = settle_parts(found, options.discontinuous, source)
     return Record(
         source,
         item.line,
-        mentions,
+        settled.mentions,
         words=item.words,
         sentence_starts=item.sentence_starts,
-        fragments=fragments,
-        lost=lost,
+        fragments=settled.fragments,
+        lost=settled.lost,
     )
+
+
+def _parts(entity: Entity, added: int, item: Item, name: str) -> Parts:
+    """RETURNS (Parts): the entity; one with start and end has one part."""
+    parts = runs(entity.tokens) or [(entity.start, entity.end + added)]
+    text = " ".join(item.words[i] for i in entity.tokens if 0 <= i < len(item.words))
+    return Parts(parts, entity.label, item.line, name, text)
 
 
 def runs(tokens: Sequence[int]) -> List[Tuple[int, int]]:

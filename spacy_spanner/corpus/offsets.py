@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .files import JsonItem, fail, read_json_items
+from .markup import same_text
 from .nested_json import is_label, is_position
 from .options import ReadOptions
-from .records import CHARACTERS, Mention, Note, Record
+from .records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
 
 SPAN_KEYS = ("spans", "label", "labels", "entities", "ner")
 START_KEYS = ("start", "start_offset")
@@ -39,35 +40,43 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     path (Path): the file.
     options (ReadOptions): `encoding` and `ends` ("inclusive" if the last character
         counts, which none of the known tools does).
+    note (Note): is told how many documents and annotations are left out.
     YIELDS (Record): documents; tokens are kept where the file has them.
     RAISES (ValueError): SP001 where an object is broken.
     """
     added = int(options.ends == "inclusive")
-    skipped = 0
+    skipped = further = 0
     for item in read_json_items(path, options.encoding):
-        value = _as_object(item, path.name)
+        value, left_out = _as_object(item, path.name)
+        further += left_out
         if value.get("answer") in ("reject", "ignore"):
             skipped += 1
             continue
         yield _to_record(value, item.line, added, path.name)
     if skipped:
         note(f"{path.name}: {skipped} documents are rejected or ignored, and left out")
+    if further:
+        note(f"{path.name}: {further} further annotations of documents are left out")
 
 
-def _as_object(item: JsonItem, source: str) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): the object, brought to the form of Prodigy."""
+def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
+    """RETURNS (Tuple[Dict[str, Any], int]): the object, brought to the form of Prodigy,
+    and the number of its annotations that do not count.
+    """
     value = item.value
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
-        return {"text": value[0], "spans": value[1].get("entities", [])}
+        return {"text": value[0], "spans": value[1].get("entities", [])}, 0
     if not isinstance(value, dict):
         fail(source, item.line, "not a JSON object", value)
     if isinstance(value.get("data"), dict):
         return _label_studio(value, source, item.line)
-    return value
+    return value, 0
 
 
-def _label_studio(value: Dict[str, Any], source: str, line: int) -> Dict[str, Any]:
-    """Take text and spans out of a task: of its first annotation that counts."""
+def _label_studio(
+    value: Dict[str, Any], source: str, line: int
+) -> Tuple[Dict[str, Any], int]:
+    """Take text and spans out of a task; the first of its annotations counts."""
     annotations = value.get("annotations", value.get("completions"))
     if annotations is None:
         annotations = []
@@ -81,7 +90,7 @@ def _label_studio(value: Dict[str, Any], source: str, line: int) -> Dict[str, An
         if isinstance(entry, dict) and not entry.get("was_cancelled")
     ]
     if not done:
-        return {"text": text, "spans": None}
+        return {"text": text, "spans": None}, 0
     results = done[0].get("result", [])
     if not isinstance(results, list):
         fail(source, line, "'result' is not a list", value)
@@ -90,7 +99,7 @@ def _label_studio(value: Dict[str, Any], source: str, line: int) -> Dict[str, An
         for entry in results
         if isinstance(entry, dict) and _is_region(entry.get("value"))
     ]
-    return {"text": text, "spans": spans}
+    return {"text": text, "spans": spans}, len(done) - 1
 
 
 def _is_region(value: Any) -> bool:
@@ -103,26 +112,59 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
     if not isinstance(text, str):
         fail(source, line, "no 'text'", value)
     raw: Any = next((value[key] for key in SPAN_KEYS if key in value), None)
-    mentions: Optional[List[Mention]] = None
-    if isinstance(raw, list):
-        mentions = [
-            mention
-            for entry in raw
-            for mention in _mentions(entry, line, added, source)
-        ]
-    elif raw is not None:
+    if raw is not None and not isinstance(raw, list):
         fail(source, line, "the spans are not a list", value)
+    mentions: List[Mention] = []
+    lost: List[Lost] = []
+    for entry in raw or ():
+        for mention in _mentions(entry, line, added, source):
+            shown = _shown(entry)
+            place = locate(mention.start, mention.end, shown, text)
+            if place is None:
+                lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
+            else:
+                mentions.append(mention._replace(start=place[0], end=place[1]))
     words = _words(value.get("tokens"), text)
     return Record(
         source,
         line,
-        mentions,
+        None if raw is None else mentions,
         words=words.words if words else None,
         spaces=words.spaces if words else None,
         text=text,
         unit=CHARACTERS,
         sentence_starts=_sentence_starts(value.get("sentences"), source, line),
+        lost=lost,
     )
+
+
+def _shown(raw: Any) -> str:
+    """RETURNS (str): the text of a span, where the file repeats it."""
+    shown = raw.get("text") if isinstance(raw, dict) else None
+    return shown if isinstance(shown, str) else ""
+
+
+def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, int]]:
+    """Find the characters of a span whose text is known.
+
+    Tools that run in a browser count characters outside of the basic plane (emojis) as
+    two; the text of the span tells.
+
+    start, end (int): offsets as the file has them.
+    shown (str): text of the span; empty where unknown.
+    text (str): the document.
+    RETURNS (Optional[Tuple[int, int]]): None where neither way of counting fits.
+    """
+    if not shown or same_text(text[max(start, 0) : max(end, 0)], shown):
+        return start, end
+    place = _from_utf16(start, text), _from_utf16(end, text)
+    return place if same_text(text[slice(*place)], shown) else None
+
+
+def _from_utf16(offset: int, text: str) -> int:
+    """RETURNS (int): characters in so many units of two bytes."""
+    units = text[: max(offset, 0)].encode("utf-16-le")[: 2 * max(offset, 0)]
+    return len(units.decode("utf-16-le", "ignore"))
 
 
 def _mentions(raw: Any, line: int, added: int, source: str) -> Iterator[Mention]:

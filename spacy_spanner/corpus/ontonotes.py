@@ -12,7 +12,7 @@ from typing import Iterator, List, NamedTuple, Tuple
 
 from .files import fail, read_lines
 from .options import ReadOptions
-from .records import Lost, Mention, Note, Record
+from .records import MISALIGNED, Lost, Mention, Note, Record
 from .tags import TokenSpan
 
 WORD, NAME = 3, 10
@@ -24,7 +24,6 @@ ESCAPED = {
     "-LCB-": "{",
     "-RCB-": "}",
 }
-INSIDE_WORD = "boundaries inside tokens"
 _BRACKETS = re.compile(r"\((?P<open>[^()*|\s]+)|(?P<inside>\*)|(?P<close>\))")
 _MARK = re.compile(r"<ENAMEX(?P<attrs>[^<>]*)>|(?P<close></ENAMEX>)|(?P<text>[^<]+|<)")
 _TAG = re.compile(r"</?ENAMEX[^<>]*>")
@@ -148,7 +147,7 @@ def _read_line(text: str, line: int, source: str) -> Sentence:
             name = opened.pop()
             if name.inside or not _AT_END.match(text, mark.end()):
                 shown = " ".join(words[name.word :])
-                lost.append(Lost(source, line, shown, name.label, INSIDE_WORD))
+                lost.append(Lost(source, line, shown, name.label, MISALIGNED))
             else:
                 names.append((name.word, len(words), name.label))
         else:

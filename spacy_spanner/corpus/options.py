@@ -60,7 +60,8 @@ class ReadOptions:
     genia_classes (str): the "five" classes of the usual task, or "all" of the ontology.
     label_names (Tuple[str, ...]): names of tags that are numbers.
     documents (Optional[Tuple[str, ...]]): names of the documents to read; None for all.
-    separator (str): what stands between two sentences that a file has on two lines.
+    separator (Optional[str]): what stands between two sentences that a file has on two
+        lines; None for a space, or nothing in languages that are written without.
     spans_key (str): group of existing documents.
     """
 
@@ -72,7 +73,7 @@ class ReadOptions:
     genia_classes: str = "five"
     label_names: Tuple[str, ...] = ()
     documents: Optional[Tuple[str, ...]] = None
-    separator: str = " "
+    separator: Optional[str] = None
     spans_key: str = "ents"
 
     def __post_init__(self) -> None:
@@ -105,3 +106,7 @@ class DocOptions:
 
     def __post_init__(self) -> None:
         _check(self)
+
+
+READ_DEFAULTS = ReadOptions()
+DOC_DEFAULTS = DocOptions()

@@ -6,11 +6,9 @@ from typing import List, NamedTuple, Optional, Sequence, Set, Tuple
 from spacy.tokens import Doc
 
 from .lost import DUPLICATE, LostSpans
-from .records import CHARACTERS, Lost, Mention, Record
+from .records import CHARACTERS, MISALIGNED, OUTSIDE, Lost, Mention, Record
 
 EMPTY = "empty"
-OUTSIDE = "outside of the text"
-MISALIGNED = "boundaries inside tokens"
 CROSSING = "crosses a sentence boundary"
 
 

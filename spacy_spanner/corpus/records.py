@@ -6,6 +6,10 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 Note = Callable[[str], None]
 
 TOKENS, CHARACTERS = "tokens", "characters"
+# Reasons of losses that several parts know.
+OUTSIDE = "outside of the text"
+DIFFERENT = "the text at this place is another"
+MISALIGNED = "boundaries inside tokens"
 
 
 class Mention(NamedTuple):

@@ -110,6 +110,12 @@ def _load_folder(path: Path) -> Tuple[Iterable[Any], List[str]]:
         import datasets
     except ImportError:
         raise ValueError(Errors.SP058.format(source=path.name)) from None
-    dataset = datasets.load_from_disk(str(path))
+    try:
+        dataset = datasets.load_from_disk(str(path))
+    except Exception as error:  # of another version, or no dataset at all
+        fail(path.name, 1, f"not a saved dataset: {error}")
+    if isinstance(dataset, dict):
+        parts = ", ".join(dataset)
+        fail(path.name, 1, f"several parts ({parts}): name the folder of one of them")
     described = json.loads(json.dumps(dataset.features.to_dict()))
     return dataset, _names_in(described)

@@ -14,6 +14,8 @@ from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc, DocBin
 from srsly.msgpack import Packer
 
+# A file of half a million tokens takes a few megabytes.
+SHARD_TOKENS = 500_000
 LEAN_ATTRS = ("ORTH", "SENT_START")
 ENT_ATTRS = ("ENT_IOB", "ENT_TYPE")
 
@@ -80,7 +82,7 @@ class SpacyWriter:
         self,
         target: Path,
         *,
-        shard_tokens: int,
+        shard_tokens: int = SHARD_TOKENS,
         lean: bool = True,
         with_ents: bool = False,
     ) -> None:

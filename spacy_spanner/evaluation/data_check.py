@@ -61,6 +61,7 @@ def check_data(
     findings = [
         *_check_sizes(counted, settings),
         *_check_labels(counted),
+        *_check_lengths(counted),
         *_check_overlaps(counted, settings),
         *_check_lost(pipe, splits, settings),
         *_check_edges(counted),
@@ -123,6 +124,16 @@ def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
         if absent and one.n_spans:
             text = f"Labels in train that are not in {part}: {', '.join(absent)}"
             yield Finding(WARNING, text, f"Nothing in {part} can tell how they do.")
+
+
+def _check_lengths(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
+    lengths = sorted(width for one in counted.values() for width in one.lengths)
+    if lengths:
+        usual = lengths[(99 * (len(lengths) - 1)) // 100]
+        text = (
+            f"Spans have {lengths[0]} to {lengths[-1]} tokens; 99% have {usual} or less"
+        )
+        yield Finding(GOOD, text)
 
 
 def _check_overlaps(

@@ -9,6 +9,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from .. import __version__
+from ..errors import Errors
 from ..labelled_pipe import NO_SETTINGS
 from ..scorers import read_example, score_spans
 from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
@@ -198,7 +199,12 @@ def compare(first: Evaluation, second: Evaluation, **draws: int) -> Dict[str, An
     first, second (Evaluation): of the same corpus.
     **draws (int): `seed` and `n_samples` of the resampling.
     RETURNS (Dict[str, Any]): see `bootstrap.compare_pairs`; and F1 by type of both.
+    RAISES (ValueError): SP082 where they were compared with different gold.
     """
+    gold = [[reading.gold for reading in side.readings] for side in (first, second)]
+    if gold[0] != gold[1]:
+        names = [side.metrics["model"]["spans_key"] for side in (first, second)]
+        raise ValueError(Errors.SP082.format(first=names[0], second=names[1]))
     result = compare_pairs(first.readings, second.readings, **draws)
     if result["interval"] is not None:
         result["interval"] = as_lists(result["interval"])

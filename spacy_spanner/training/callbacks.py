@@ -1,17 +1,20 @@
 """Callbacks for `[training]` and `[initialize]` of a config."""
 
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
 
 from spacy.language import Language
 from spacy.util import registry
+from thinc.api import Model
 
 from ..errors import Errors
 from ..settings import Rule, at_least, require
 from .parameters import (
     ENCODER,
     encoder_of,
+    is_frozen,
     register_pipeline,
     set_frozen,
+    tensor_keys,
 )
 
 # What spaCy's training loop calls before each step: with "step" and "epoch".
@@ -72,7 +75,9 @@ def make_freeze_encoder(
 
     def freeze_or_thaw(nlp: Language, info: Dict[str, Any]) -> None:
         waits = info["epoch"] < epochs or info["step"] < steps
-        if frozen.get("now", False) == waits:
+        if "now" not in frozen:  # a run that goes on may begin with frozen encoders
+            frozen["now"] = _any_frozen(nlp, components)
+        if frozen["now"] == waits:
             return
         frozen["now"] = waits
         register_pipeline(nlp.pipeline)
@@ -95,6 +100,15 @@ def _with_encoder(
                 Errors.SP101.format(component=name, components=", ".join(found))
             )
         yield name, found[name]
+
+
+def _any_frozen(nlp: Language, names: Optional[Sequence[str]]) -> bool:
+    return any(
+        is_frozen(key)
+        for _, pipe in _with_encoder(nlp, names)
+        for node in cast(Model, encoder_of(pipe)).walk()
+        for key in tensor_keys(node)
+    )
 
 
 def _check_optimizer(nlp: Language, name: str, pipe: Any) -> None:

@@ -36,6 +36,8 @@ RECIPES = {
     False: Recipe(steps=4_000, patience=0, words=400, eval_frequency=200),
 }
 WORDS_ON_GPU = 2000
+# A sentencizer brings weights for these, which would count as much as the spans.
+SENTENCE_SCORES = ("sents_f", "sents_p", "sents_r")
 WARM_UP = 0.1  # share of the steps
 ENCODER_RATE, HEAD_RATE = 5e-5, 1e-3
 
@@ -136,8 +138,9 @@ def _component(nlp: spacy.Language, factory: str, wishes: Wishes) -> Dict[str, A
 def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): what differs from spaCy's own [training]."""
     recipe = wishes.recipe
-    scores = {f"spans_{wishes.spans_key}_{letter}": 0.0 for letter in "fpr"}
-    scores[f"spans_{wishes.spans_key}_f"] = 1.0
+    prefix = f"spans_{wishes.spans_key}"
+    scores: Dict[str, Optional[float]] = dict.fromkeys(SENTENCE_SCORES)
+    scores.update({f"{prefix}_f": 1.0, f"{prefix}_p": 0.0, f"{prefix}_r": 0.0})
     return {
         "dropout": 0.1,
         "patience": recipe.patience,

@@ -124,6 +124,8 @@ class AdamW(Optimizer):
         """Move every learning rate on by one step."""
         super().step_schedules()
         self.n_schedule_steps += 1
+        # A step is over: no factor of it holds for a tensor that was not in it.
+        self._clipped.clear()
         self._show_rate()
 
     def __call__(

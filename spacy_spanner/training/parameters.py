@@ -120,6 +120,11 @@ def is_frozen(key: Key) -> bool:
     return key in _frozen
 
 
+def freeze_tensors(keys: Iterable[Key]) -> None:
+    """Let tensors stay as they are; whether they get a gradient is left as it is."""
+    _frozen.update(keys)
+
+
 def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
     """Let a part of a component stay as it is, or learn again.
 

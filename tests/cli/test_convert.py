@@ -115,6 +115,12 @@ def test_convert_out_and_in_again(
     assert [len(doc.spans["ents"]) for doc in docs] == [2, 0]
 
 
+def test_convert_of_an_unknown_language_fails(good: Path, tmp_path: Path) -> None:
+    done = run("convert", good, tmp_path / "out.spacy", "--lang", "qq")
+    assert done.exit_code == 1
+    assert "qq" in done.output
+
+
 def test_convert_reads_a_list_of_documents(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("nothing\n")
     (tmp_path / "a.apf.xml").write_text("<x/>")

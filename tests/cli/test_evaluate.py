@@ -1,6 +1,7 @@
 """The command `spanner evaluate`."""
 
 import builtins
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 import srsly
+from spacy.tokens import DocBin
 
 from spacy_spanner.cli.progress import track
 from spacy_spanner.cli.shell import distinct_names
@@ -63,6 +65,37 @@ def test_evaluate_compares_two_pipelines(model: str, data: str, tmp_path: Path) 
     assert metrics["comparison"]["found_by"]["first"] == 5
     assert metrics["other"]["scores"]["f"] < 1
     assert (tmp_path / "out" / "figures" / "comparison.png").exists()
+
+
+def test_evaluate_compares_only_on_the_same_gold(
+    model: str, data: str, tmp_path: Path
+) -> None:
+    nlp = trained("span_biaffine")
+    (docs,) = [list(DocBin().from_disk(data).get_docs(nlp.vocab))]
+    for doc in docs:
+        doc.spans["other"] = list(doc.spans["ents"])[:1]
+    DocBin(docs=docs).to_disk(data)
+    ruler("other").to_disk(tmp_path / "ruler")
+    words = ("evaluate", model, data, "-o", tmp_path / "out", "--samples", 20)
+    assert "SP082" in run(*words, "--compare", tmp_path / "ruler", code=1)
+
+
+@pytest.mark.slow
+def test_evaluate_interrupted_by_the_keyboard_leaves_no_files(
+    model: str, data: str, tmp_path: Path
+) -> None:
+    words = ["-m", "spacy", "spanner", "analyze", "landscape", model, "--train", data]
+    words += ["--dev", data, "-o", f"{tmp_path}/out", "--points", "1000001"]
+    before = sorted(tmp_path.rglob("*"))
+    pipe = subprocess.PIPE
+    work = subprocess.Popen([sys.executable, "-u", *words], stdout=pipe, stderr=pipe)
+    assert work.stdout is not None
+    assert b"Walking" in work.stdout.readline()  # it is in the middle of it
+    work.send_signal(signal.SIGINT)
+    _, errors = work.communicate(timeout=60)
+    assert work.returncode != 0
+    assert b"Traceback" not in errors
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_evaluate_mistakes_are_messages(model: str, tmp_path: Path) -> None:

@@ -138,6 +138,15 @@ def test_read_with_another_separator_joins_by_it(tmp_path: Path) -> None:
     assert [m.start for m in record.mentions or ()] == [0, 2]
 
 
+@pytest.mark.parametrize("lang, text", [("en", "甲。 乙。"), ("zh", "甲。乙。")])
+def test_documents_join_sentences_as_the_language_does(
+    tmp_path: Path, lang: str, text: str
+) -> None:
+    path = write_file(tmp_path, "a.txt", "[甲](X)。\n[乙](Y)。\n")
+    (doc,), _ = docs_and_lost("brackets", path, lang=lang, align="expand")
+    assert doc.text == text
+
+
 def test_read_of_a_boundary_inside_a_token_loses_the_entity(tmp_path: Path) -> None:
     path = write_file(tmp_path, "a.txt", "pre[war](X) years\n")
     docs, lost = docs_and_lost("brackets", path)

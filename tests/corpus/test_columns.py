@@ -149,6 +149,12 @@ def test_read_of_conll_2003_makes_documents_of_sentences(tmp_path: Path) -> None
     )
 
 
+def test_read_of_docstart_without_blank_lines_begins_a_document(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "a.txt", "a O\n-DOCSTART- O\nb O\n\nc O\n")
+    records = read_all("conll", path).records
+    assert [record.words for record in records] == [["a"], ["b", "c"]]
+
+
 def test_read_without_docstart_makes_a_document_of_each_sentence(
     tmp_path: Path,
 ) -> None:

@@ -11,7 +11,12 @@ from spacy_spanner.corpus.formats import FORMATS, detect_format, find_files
 from .util import write_file
 
 CONTENT = {
-    "conll": ["a O\nb B-X\n", "-DOCSTART- -X- O O\n\na NN B-NP O\n", "a\tO\tB-X\n"],
+    "conll": [
+        "a O\nb B-X\n",
+        "-DOCSTART- -X- O O\n\na NN B-NP O\n",
+        "a\tO\tB-X\n",
+        "[a](b) O\n",
+    ],
     "json": [
         '[{"tokens": ["a"], "entities": []}]',
         '{"sentences": [["a"]], "ner": [[]]}\n',

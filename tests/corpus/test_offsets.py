@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional, Tuple
 
 import pytest
+
+from spacy_spanner.corpus.offsets import locate
 
 from .util import docs_and_lost, read_all, spans_of, write_file
 
@@ -87,6 +89,45 @@ def test_read_leaves_rejected_documents_out_and_says_so(tmp_path: Path) -> None:
     reading = read_all("jsonl", save(tmp_path, *items))
     assert len(reading.records) == 1
     assert "2 documents are rejected or ignored" in reading.notes[0]
+
+
+def test_read_of_several_annotations_takes_the_first_and_says_so(
+    tmp_path: Path,
+) -> None:
+    results = [
+        {"result": [{"value": {"start": 4, "end": 6, "labels": [label]}}]}
+        for label in "ABC"
+    ]
+    task = {"data": {"text": TEXT}, "annotations": results}
+    reading = read_all("jsonl", save(tmp_path, task))
+    assert reading.mentions == [(4, 6, "A")]
+    assert reading.notes == ["a.jsonl: 2 further annotations of documents are left out"]
+
+
+@pytest.mark.parametrize(
+    "start, end, shown, place",
+    [
+        pytest.param(4, 6, "", (4, 6), id="unknown"),
+        pytest.param(3, 5, "US", (3, 5), id="characters"),
+        pytest.param(5, 7, "US", (3, 5), id="units of two bytes"),
+        pytest.param(1, 2, "\U0001f600", (1, 2), id="emoji by characters"),
+        pytest.param(2, 4, "\U0001f600", (1, 2), id="emoji by units"),
+        pytest.param(0, 2, "US", None, id="neither"),
+        pytest.param(-3, -1, "US", None, id="in front"),
+        pytest.param(90, 99, "US", None, id="behind"),
+    ],
+)
+def test_locate_counts_as_the_text_of_the_span_tells(
+    start: int, end: int, shown: str, place: Optional[Tuple[int, int]]
+) -> None:
+    assert locate(start, end, shown, "\U0001f600\U0001f600 US won") == place
+
+
+def test_a_span_with_another_text_is_lost(tmp_path: Path) -> None:
+    spans = [{"start": 4, "end": 6, "label": "GPE", "text": "UK"}]
+    reading = read_all("jsonl", save(tmp_path, {"text": TEXT, "spans": spans}))
+    assert reading.mentions == []
+    assert [row[1:4] for row in reading.lost] == [(1, "UK", "GPE")]
 
 
 def test_read_keeps_tokens_and_sentences_of_the_file(tmp_path: Path) -> None:

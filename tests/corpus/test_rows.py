@@ -58,10 +58,34 @@ def test_read_of_a_folder_takes_rows_and_names(
     class Dataset(list):
         features = SimpleNamespace(to_dict=lambda: FEATURES)
 
-    module = ModuleType("datasets")
-    module.load_from_disk = lambda path: Dataset([ROW])  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", module)
+    install(monkeypatch, lambda path: Dataset([ROW]))
     assert read_all("rows", tmp_path).mentions == [(0, 2, "ORG")]
+
+
+def test_read_of_a_folder_of_several_parts_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda path: {"train": [], "test": []})
+    with pytest.raises(ValueError, match=r"SP001.*train, test.*name the folder"):
+        read_all("rows", tmp_path)
+
+
+def test_read_of_a_folder_that_cannot_be_loaded_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: str) -> None:
+        raise FileNotFoundError("no state")
+
+    install(monkeypatch, broken)
+    with pytest.raises(ValueError, match=r"SP001.*not a saved dataset: no state"):
+        read_all("rows", tmp_path)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, load_from_disk: Any) -> None:
+    """Put something in the place of the package."""
+    module = ModuleType("datasets")
+    module.load_from_disk = load_from_disk  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", module)
 
 
 def test_read_rows_of_a_dataset_in_memory() -> None:

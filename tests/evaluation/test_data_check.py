@@ -61,6 +61,8 @@ def test_good_data_have_no_findings_but_good_ones() -> None:
     assert found.splits["train"]["spans"] == 120
     assert found.splits["train"]["labels"] == {"A": 60, "B": 60}
     assert found.splits["dev"]["lengths"]["100%"] == 2.0
+    shown = "Spans have 1 to 2 tokens; 99% have 2 or less"
+    assert shown in texts_of(found, "good")
 
 
 @pytest.mark.parametrize(

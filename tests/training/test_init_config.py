@@ -74,6 +74,8 @@ def test_config_trains(
     loaded = spacy.load(tmp_path / "model-last")
     assert loaded.pipe_names == ["sentencizer"] * (window == "sentence") + [model]
     assert loaded.meta["notes"].startswith("## Spans")
+    weights = loaded.config["training"]["score_weights"]
+    assert {name for name, weight in weights.items() if weight} == {"spans_ents_f"}
 
 
 def test_config_of_wishes() -> None:

@@ -1,0 +1,141 @@
+"""Train the variations of the papers' ablation tables, one Markdown table a paper."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import srsly
+import typer
+from datasets import ROOT
+from report import markdown_table
+from spacy.cli._util import setup_gpu
+from spacy.util import load_config
+from train import config_path, overrides
+from wasabi import msg
+
+from spacy_spanner.cli.progress import track
+from spacy_spanner.evaluation.analyses.experiments import Plan, Variant, run_variants
+from spacy_spanner.evaluation.analyses.summaries import by_name, summarize
+from spacy_spanner.files import staged_folder, write_json
+
+TABLES = ROOT / "configs" / "ablations.yml"
+BASE = "as configured"
+COLUMNS = {"P": "p", "R": "r", "F1": "f", "F1 nested": "nested_f", "ECE": "ece"}
+
+
+def read_tables() -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): title and rows of each model's table."""
+    return srsly.read_yaml(TABLES)
+
+
+def variants_of(model: str, seeds: List[int]) -> List[Variant]:
+    """List the trainings of a table.
+
+    model (str): name of the model, as in the names of configs.
+    seeds (List[int]): each row is trained with every seed.
+    RETURNS (List[Variant]): the first is the config as it is; what is changed after
+        training goes with that one.
+    """
+    table = read_tables()[model]
+    block = f"components.span_{model}"
+    rows: Dict[str, Dict[str, Any]] = {BASE: {}, **table["rows"]}
+    return [
+        Variant(
+            name,
+            {
+                "system.seed": seed,
+                **{f"{block}.{key}": value for key, value in changes.items()},
+            },
+            table["later"] if name == BASE else {},
+        )
+        for name, changes in rows.items()
+        for seed in seeds
+    ]
+
+
+def budget(path: Path, steps: int) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): settings that end training after so many steps, with
+    ten looks at the development data; schedules end there too.
+    """
+    found: Dict[str, Any] = {
+        "training.max_steps": steps,
+        "training.max_epochs": 0,
+        "training.eval_frequency": max(1, steps // 10),
+    }
+    optimizer = load_config(path)["training"]["optimizer"]
+    for part in ("encoder", "head"):
+        schedule = optimizer.get(part)
+        if isinstance(schedule, dict) and "total_steps" in schedule:
+            found[f"training.optimizer.{part}.total_steps"] = steps
+            found[f"training.optimizer.{part}.warmup_steps"] = max(1, steps // 10)
+    return found
+
+
+def with_later(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """RETURNS (List[Dict[str, Any]]): the runs, and behind them a row for each change
+    after training.
+    """
+    later = [
+        {"name": name, "scores": scores}
+        for run in runs
+        for name, scores in run["later"].items()
+    ]
+    return [*runs, *later]
+
+
+def cell(row: Dict[str, Optional[float]]) -> str:
+    """RETURNS (str): mean, and the standard deviation of several seeds, in percent."""
+    if row["mean"] is None:
+        return "-"
+    spread = "" if row["sd"] is None else f" ± {100 * row['sd']:.1f}"
+    return f"{100 * row['mean']:.1f}{spread}"
+
+
+def render(title: str, dataset: str, runs: List[Dict[str, Any]], note: str) -> str:
+    """RETURNS (str): the table of one paper, as Markdown."""
+    rows = []
+    base: Optional[float] = None
+    for name, group in by_name(with_later(runs)).items():
+        summary = summarize(group)
+        f_score = summary["f"]["mean"]
+        base = f_score if base is None else base
+        change = "-" if None in (f_score, base) else f"{100 * (f_score - base):+.1f}"
+        cells = [cell(summary[key]) for key in COLUMNS.values()]
+        rows.append([name, *cells, change if rows else ""])
+    table = markdown_table(["variant", *COLUMNS, "change of F1"], rows)
+    return (
+        f"# {title}\n\nOn the test part of {dataset}, in percent. {note}\n\n{table}\n"
+    )
+
+
+def main(
+    dataset: str = typer.Argument(..., help="Name of the dataset"),
+    corpus: Path = typer.Argument(..., help="Folder with its .spacy files"),
+    test: Path = typer.Argument(..., help="Its test part"),
+    output: Path = typer.Argument(..., help="Folder for tables and data"),
+    models: str = typer.Option(..., help="Names of models, with spaces between"),
+    encoder: str = typer.Option("cnn", help="Which config of each model"),
+    steps: int = typer.Option(300, help="Batches of each training"),
+    seeds: str = typer.Option("0", help="Numbers, with spaces between"),
+    gpu: int = typer.Option(-1, help="GPU, or -1 for the CPU"),
+) -> None:
+    """Run the ablation table of each model on DATASET."""
+    setup_gpu(gpu, silent=True)
+    numbers = [int(seed) for seed in seeds.split()]
+    with staged_folder(output) as folder:
+        for model in models.split():
+            path = config_path(model, encoder)
+            shared = {**overrides(path, dataset, corpus, 0), **budget(path, steps)}
+            msg.divider(model)
+            plan = Plan(path, shared, test)
+            runs = run_variants(plan, variants_of(model, numbers), track=track)
+            title = read_tables()[model]["title"]
+            note = f"Best of {steps} steps by the dev part, seeds: {seeds}."
+            page = render(title, dataset, runs, note)
+            (folder / f"{model}_{encoder}.md").write_text(page, encoding="utf8")
+            write_json(folder / f"{model}_{encoder}.json", runs)
+            print(page)
+    msg.good(f"Wrote {output}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

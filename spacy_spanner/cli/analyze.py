@@ -1,0 +1,152 @@
+"""The commands `spanner analyze …`: each gives one figure and its data."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import typer
+from wasabi import msg
+
+from .app import app
+from .progress import track
+from .shell import (
+    CODE,
+    DATA,
+    GPU,
+    KEY,
+    MODEL,
+    distinct_names,
+    load,
+    plain_errors,
+    prepare,
+)
+
+analyze = typer.Typer(name="analyze", no_args_is_help=True)
+analyze.info.help = "The papers' analyses: each command gives a figure and its data"
+app.add_typer(analyze)
+
+OUTPUT = typer.Option(..., "--output", "-o", help="Folder for figure and data")
+COMPONENT = typer.Option("", "--component", help="Needed where there are several")
+
+
+@analyze.command("landscape")
+def landscape_cli(
+    model: str = MODEL,
+    train: Path = typer.Option(..., help="Training data"),
+    dev: Path = typer.Option(..., help="Development data"),
+    test: Optional[Path] = typer.Option(None, help="Test data"),
+    output: Path = OUTPUT,
+    points: int = typer.Option(51, min=3, help="Places from -1 to 1"),
+    seed: int = typer.Option(0, min=0, help="Seed of the direction"),
+    component: str = COMPONENT,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Loss along a random direction through the trained weights."""
+    from ..evaluation.analyses.landscape import loss_landscape
+    from ..evaluation.analyses.losses import find_component
+    from ..evaluation.figures.analyses import landscape_figure
+    from ..evaluation.predicting import read_corpus
+
+    with plain_errors():
+        prepare(gpu_id, code_path)
+        nlp = load(model)
+        name = find_component(nlp, component)
+        key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+        paths = {"train": train, "dev": dev, "test": test}
+        splits = {
+            part: read_corpus(path, nlp, key) for part, path in paths.items() if path
+        }
+        walk: Dict[str, Any] = {"n_points": points, "seed": seed, "track": track}
+        data = loss_landscape(nlp, name, splits, **walk)
+        write_analysis(output, "landscape", data, landscape_figure(data))
+
+
+@analyze.command("lengths")
+def lengths_cli(
+    models: List[str] = typer.Argument(..., help="One pipeline or more"),
+    data: Path = typer.Option(..., "--data", "-d", help="Annotated documents"),
+    output: Path = OUTPUT,
+    spans_key: Optional[str] = KEY,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """F1 by the length of spans, of one model or several."""
+    from ..evaluation.analyses.experiments import scores_of
+    from ..evaluation.figures.analyses import lengths_figure
+    from ..evaluation.predicting import find_source, read_corpus
+
+    with plain_errors():
+        prepare(gpu_id, code_path)
+        found: Dict[str, Any] = {}
+        for model, name in zip(models, distinct_names(models)):
+            nlp = load(model)
+            key = find_source(nlp, spans_key).key
+            scores = scores_of(nlp, read_corpus(data, nlp, key), key)
+            found[name] = scores["by_length"] or {}
+        write_analysis(output, "lengths", found, lengths_figure(found))
+
+
+@analyze.command("offsets")
+def offsets_cli(
+    model: str = MODEL,
+    data: Path = DATA,
+    output: Path = OUTPUT,
+    limit: int = typer.Option(3, min=1, help="Larger offsets count with this one"),
+    spans_key: Optional[str] = KEY,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """How many tokens the boundaries of spans are off."""
+    from ..evaluation.confusion import offset_table
+    from ..evaluation.figures.grids import offset_figure
+    from ..evaluation.matching import match_reading
+    from ..evaluation.predicting import find_source, read_corpus, read_predictions
+
+    with plain_errors():
+        prepare(gpu_id, code_path)
+        nlp = load(model)
+        key = find_source(nlp, spans_key).key
+        gold = read_corpus(data, nlp, key)
+        readings = read_predictions(nlp, gold, key, track=track)
+        matches = [match for one in readings for match in match_reading(one)]
+        table = offset_table(matches, limit)
+        write_analysis(output, "offsets", table, offset_figure(table))
+
+
+@analyze.command("grid")
+def grid_cli(
+    model: str = MODEL,
+    data: Path = DATA,
+    output: Path = OUTPUT,
+    rows: str = typer.Option(..., help="A setting and its values: steps=1,5,10"),
+    columns: str = typer.Option(..., help="The same: spans=30,60,100"),
+    component: str = COMPONENT,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """F1 and speed over two settings, such as steps and spans of span_diffusion."""
+    from ..evaluation.analyses.losses import find_component
+    from ..evaluation.analyses.settings_grid import parse_axis, settings_grid
+    from ..evaluation.figures.analyses import grid_figure
+    from ..evaluation.predicting import read_corpus
+
+    with plain_errors():
+        prepare(gpu_id, code_path)
+        axes = {"rows": parse_axis(rows), "columns": parse_axis(columns)}
+        nlp = load(model)
+        name = find_component(nlp, component)
+        key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+        gold = read_corpus(data, nlp, key)
+        found = settings_grid(nlp, name, gold, **axes, track=track)
+        write_analysis(output, "grid", found, grid_figure(found))
+
+
+def write_analysis(output: Path, name: str, data: Any, figure: Any) -> None:
+    """Write data as JSON, and the figure as PNG and SVG, all at once."""
+    from ..evaluation.figures.style import save_figure
+    from ..files import staged_folder, write_json
+
+    with staged_folder(output) as folder:
+        write_json(folder / f"{name}.json", data)
+        save_figure(figure, folder, name)
+    msg.good(f"Wrote {output / name}.json, .png and .svg")

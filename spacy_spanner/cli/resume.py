@@ -1,0 +1,55 @@
+"""The command `spanner resume`."""
+
+import sys
+from pathlib import Path
+from typing import Optional
+
+import typer
+from wasabi import msg
+
+from .app import app
+
+CHECKPOINT = typer.Argument(..., help="Folder that spacy_spanner.checkpoint.v1 writes")
+OUTPUT = typer.Option(
+    None, "--output", "-o", help="Folder for model-last and model-best, as in training"
+)
+GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU ID or -1 for CPU")
+CODE = typer.Option(
+    None, "--code", "-c", help="Python file with registered functions of your own"
+)
+# Further arguments are settings, as for `spacy train`.
+SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command("resume", context_settings=SETTINGS)
+def resume_cli(
+    ctx: typer.Context,
+    checkpoint: Path = CHECKPOINT,
+    output: Optional[Path] = OUTPUT,
+    gpu_id: int = GPU,
+    code: Optional[Path] = CODE,
+) -> None:
+    """Go on with a training run that was stopped.
+
+    Its weights become those of a run that was never stopped. Settings of the config can
+    be overridden as for `spacy train`: --paths.train for data that has moved, or
+    --training.max_steps for more steps.
+    """
+    from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
+
+    from ..training.continued import finish_run
+    from ..training.resume import load_run
+
+    overrides = parse_config_overrides(ctx.args)
+    import_code(code)
+    setup_gpu(gpu_id)
+    try:
+        run = load_run(checkpoint, use_gpu=gpu_id, overrides=overrides)
+    except ValueError as error:
+        msg.fail(str(error), exits=1)
+    msg.info(f"Going on at epoch {run.checkpoint.epoch}, step {run.checkpoint.step}")
+    n_steps = finish_run(run, output, stdout=sys.stdout, stderr=sys.stderr)
+    if not n_steps:
+        msg.good("The run was complete already")
+    elif output is not None:
+        msg.good("Saved pipeline to output directory", output / "model-last")

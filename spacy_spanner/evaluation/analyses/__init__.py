@@ -1,0 +1,1 @@
+"""The papers' analyses, on any model and data: functions that return plain data."""

@@ -1,0 +1,205 @@
+"""Train with variations of a config, and keep what training tells."""
+
+import time
+from pathlib import Path
+from types import MappingProxyType
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+)
+
+from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import (
+    create_evaluation_callback,
+    create_train_batches,
+    train_while_improving,
+)
+from spacy.util import (
+    fix_random_seed,
+    load_config,
+    load_model_from_config,
+    registry,
+    resolve_dot_names,
+)
+
+from ...scorers import score_spans
+from ..predicting import Track, predict, read_corpus, untracked
+from .losses import find_component, mean_loss, prepare_examples
+
+
+class Variant(NamedTuple):
+    """One training among several.
+
+    name (str): how it is called in tables and figures.
+    overrides (Dict[str, Any]): settings of the config that differ, by dotted name.
+    later (Mapping[str, Dict[str, Any]]): changes of the component's settings after
+        training, by name: the trained model is scored with each too.
+    """
+
+    name: str
+    overrides: Dict[str, Any]
+    later: Mapping[str, Dict[str, Any]] = MappingProxyType({})
+
+
+class Plan(NamedTuple):
+    """What all trainings share.
+
+    config (Path): the config.
+    overrides (Dict[str, Any]): settings that differ in all trainings.
+    test (Optional[Path]): documents to score the best model on, once.
+    component (str): whose loss and scores are kept; found where there is one.
+    """
+
+    config: Path
+    overrides: Dict[str, Any]
+    test: Optional[Path] = None
+    component: str = ""
+
+
+def run_variants(
+    plan: Plan, variants: Sequence[Variant], *, track: Track = untracked
+) -> List[Dict[str, Any]]:
+    """Train every variant from scratch.
+
+    plan (Plan): what they share.
+    variants (Sequence[Variant]): how they differ.
+    track (Track): shows the progress.
+    RETURNS (List[Dict[str, Any]]): for each the `name`, the `overrides`, the `history`
+        (`step`, `epoch`, `loss`, `p`, `r`, `f` on the development data), all `scores`
+        of the best model there ("dev") and on the "test" data, the same after "later"
+        changes, and the `seconds`.
+    """
+    return [train_variant(plan, variant, track=track) for variant in variants]
+
+
+def train_variant(
+    plan: Plan, variant: Variant, *, track: Track = untracked
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the account of one training; see `run_variants`."""
+    start = time.perf_counter()
+    overrides = {**plan.overrides, **variant.overrides}
+    config = load_config(plan.config, overrides=overrides, interpolate=True)
+    nlp = init_nlp(config)
+    name = find_component(nlp, plan.component)
+    history = list(train_recorded(nlp, name, what=variant.name, track=track))
+    scores = score_parts(nlp, name, plan)
+    pipe: Any = nlp.get_pipe(name)
+    later = {}
+    for changed, settings in variant.later.items():
+        saved = dict(pipe.cfg)
+        pipe.cfg.update(settings)
+        later[changed] = score_parts(nlp, name, plan)
+        pipe.cfg.update(saved)
+    return {
+        "name": variant.name,
+        "overrides": variant.overrides,
+        "history": history,
+        "scores": scores,
+        "later": later,
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def score_parts(nlp: Language, name: str, plan: Plan) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): scores on "dev", and on "test" if given."""
+    key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+    scores = {"dev": scores_of(nlp, read_dev(nlp), key)}
+    if plan.test is not None:
+        scores["test"] = scores_of(nlp, read_corpus(plan.test, nlp, key), key)
+    return scores
+
+
+def train_recorded(
+    nlp: Language, name: str, *, what: str, track: Track
+) -> Iterator[Dict[str, Any]]:
+    """Train as `spacy train` does; in the end the pipeline is the best one seen.
+
+    nlp (Language): an initialized pipeline with its config.
+    name (str): the component whose loss is measured.
+    what (str): the training, for the display of progress.
+    YIELDS (Dict[str, Any]): one row for each look at the development data.
+    """
+    settings = _training_settings(nlp)
+    pipe: Any = nlp.get_pipe(name)
+    key, dev = pipe.cfg["spans_key"], read_dev(nlp)
+    steps = _steps(nlp, settings)
+    best = b""
+    for _, info, is_best in track(steps, total=settings["max_steps"] + 1, what=what):
+        if is_best is None:
+            continue
+        if is_best:
+            best = nlp.to_bytes()
+        scores = info["other_scores"]
+        yield {
+            "step": info["step"],
+            "epoch": info["epoch"],
+            "loss": mean_loss(pipe, prepare_examples(nlp, name, dev)),
+            **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
+        }
+    nlp.from_bytes(best)
+
+
+def _training_settings(nlp: Language) -> Dict[str, Any]:
+    config = nlp.config.interpolate()
+    if config["training"]["seed"] is not None:
+        fix_random_seed(config["training"]["seed"])
+    return registry.resolve(config["training"], schema=ConfigSchemaTraining)
+
+
+def _steps(nlp: Language, settings: Dict[str, Any]) -> Iterator[Any]:
+    """RETURNS (Iterator[Any]): spaCy's own loop over the steps of training."""
+    config = nlp.config.interpolate()
+    names = [settings["train_corpus"], settings["dev_corpus"]]
+    train, dev = resolve_dot_names(config, names)
+    batcher: Callable = settings["batcher"]
+    return train_while_improving(
+        nlp,
+        settings["optimizer"],
+        create_train_batches(nlp, train, batcher, settings["max_epochs"]),
+        create_evaluation_callback(nlp, dev, settings["score_weights"]),
+        dropout=settings["dropout"],
+        accumulate_gradient=settings["accumulate_gradient"],
+        patience=settings["patience"],
+        max_steps=settings["max_steps"],
+        eval_frequency=settings["eval_frequency"],
+        exclude=settings["frozen_components"],
+        annotating_components=settings["annotating_components"],
+        before_update=settings["before_update"],
+    )
+
+
+def count_documents(plan: Plan) -> int:
+    """RETURNS (int): documents in the training data of a plan."""
+    config = load_config(plan.config, overrides=plan.overrides, interpolate=True)
+    (corpus,) = resolve_dot_names(config, [config["training"]["train_corpus"]])
+    return sum(1 for _ in corpus(load_model_from_config(config, auto_fill=True)))
+
+
+def read_dev(nlp: Language) -> List[Example]:
+    """RETURNS (List[Example]): the development data of a pipeline's config."""
+    config = nlp.config.interpolate()
+    (corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
+    return list(corpus(nlp))
+
+
+def scores_of(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): all scores of the group, without their prefix."""
+    prefix = f"spans_{key}_"
+    scores = score_spans(predict(nlp, examples), spans_key=key)
+    return {name[len(prefix) :]: value for name, value in scores.items()}
+
+
+def sweep(setting: str, values: Sequence[Any]) -> List[Variant]:
+    """RETURNS (List[Variant]): one for each value of a setting."""
+    short = setting.rsplit(".", 1)[-1]
+    return [Variant(f"{short} = {value}", {setting: value}) for value in values]

@@ -1,0 +1,113 @@
+"""The loss along a random direction through the trained weights.
+
+After Li et al., "Visualizing the Loss Landscape of Neural Nets" (2018), as in Section 5
+of the boundary-smoothing paper: the direction of every weight is rescaled to the norm
+of that weight. Biases and norms, which have one axis, stay as they are.
+"""
+
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence
+
+import numpy as np
+import torch
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Model, get_array_module
+from torch import Tensor
+
+from ...training.parameters import torch_shims
+from ..predicting import Track, untracked
+from .losses import mean_loss, prepare_examples
+
+N_POINTS = 51
+RANGE = 1.0
+
+
+class Weight(NamedTuple):
+    """A weight of a model: of a torch module, or a parameter of Thinc.
+
+    owner (Any): the torch tensor, or the Thinc layer.
+    name (str): name of the parameter; empty for torch.
+    """
+
+    owner: Any
+    name: str
+
+    def read(self) -> Any:
+        """RETURNS (Any): a copy of the values."""
+        if isinstance(self.owner, Tensor):
+            return self.owner.detach().clone()
+        return self.owner.get_param(self.name).copy()
+
+    def write(self, values: Any) -> None:
+        """Set the values."""
+        if isinstance(self.owner, Tensor):
+            with torch.no_grad():
+                self.owner.copy_(values)
+        else:
+            self.owner.set_param(self.name, values)
+
+
+def weights_of(model: Model) -> Iterator[Weight]:
+    """YIELDS (Weight): all weights with two axes or more, in a fixed order."""
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_param(name) and node.get_param(name).ndim > 1:
+                yield Weight(node, name)
+        for shim in torch_shims(node):
+            for parameter in shim._model.parameters():
+                if parameter.ndim > 1:
+                    yield Weight(parameter, "")
+
+
+def random_direction(weights: Sequence[Any], rng: np.random.Generator) -> List[Any]:
+    """Draw a direction, with the norm of each weight.
+
+    weights (Sequence[Any]): values, arrays or tensors.
+    RETURNS (List[Any]): of the same shapes and kinds.
+    """
+    direction = []
+    for values in weights:
+        draw = rng.standard_normal(tuple(values.shape)).astype("f")
+        draw *= float((values**2).sum()) ** 0.5 / np.linalg.norm(draw)
+        if isinstance(values, Tensor):
+            direction.append(torch.as_tensor(draw, device=values.device))
+        else:
+            direction.append(get_array_module(values).asarray(draw))
+    return direction
+
+
+def loss_landscape(
+    nlp: Language,
+    name: str,
+    splits: Mapping[str, Sequence[Example]],
+    *,
+    n_points: int = N_POINTS,
+    seed: int = 0,
+    track: Track = untracked,
+) -> Dict[str, Any]:
+    """Measure the loss of a component along a random direction.
+
+    nlp (Language): the trained pipeline; its weights are put back in the end.
+    name (str): the component. A shared encoder that it listens to does not move.
+    splits (Mapping[str, Sequence[Example]]): documents by part.
+    n_points (int): places from -1 to 1, odd to meet the trained weights.
+    seed (int): seed of the direction.
+    RETURNS (Dict[str, Any]): `positions`, and `losses` by part.
+    """
+    pipe: Any = nlp.get_pipe(name)
+    parts = {part: prepare_examples(nlp, name, egs) for part, egs in splits.items()}
+    weights = list(weights_of(pipe.model))
+    centre = [weight.read() for weight in weights]
+    direction = random_direction(centre, np.random.default_rng(seed))
+    positions = np.linspace(-RANGE, RANGE, n_points).tolist()
+    losses: Dict[str, List[float]] = {part: [] for part in parts}
+    try:
+        for position in track(positions, total=n_points, what="Walking"):
+            for weight, origin, step in zip(weights, centre, direction):
+                weight.write(origin + position * step)
+            for part, examples in parts.items():
+                losses[part].append(mean_loss(pipe, examples))
+    finally:
+        for weight, origin in zip(weights, centre):
+            weight.write(origin)
+    return {"component": name, "positions": positions, "losses": losses, "seed": seed}

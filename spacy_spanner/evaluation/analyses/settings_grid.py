@@ -1,0 +1,92 @@
+"""Scores and speed over two settings that may be changed after training, such as the
+steps and the spans of a diffusion model.
+"""
+
+import time
+from typing import Any, Dict, List, NamedTuple, Sequence
+
+from confection import try_load_json
+from spacy.language import Language
+from spacy.training import Example
+
+from ...errors import Errors
+from ...scorers import score_spans
+from ..predicting import Track, predict, untracked
+
+
+class Axis(NamedTuple):
+    """A setting and its values."""
+
+    setting: str
+    values: Sequence[Any]
+
+
+def parse_axis(text: str) -> Axis:
+    """Read a setting with its values, as they are written on a command line.
+
+    text (str): such as "steps=1,5,10".
+    RETURNS (Axis): values as numbers, truth values or null where they look like it.
+    RAISES (ValueError): SP081 without a setting or a value.
+    """
+    setting, _, listed = text.partition("=")
+    values = [part.strip() for part in listed.split(",")]
+    if not setting.strip() or not all(values):
+        raise ValueError(Errors.SP081.format(text=text))
+    return Axis(setting.strip(), [try_load_json(value) for value in values])
+
+
+def settings_grid(
+    nlp: Language,
+    name: str,
+    examples: Sequence[Example],
+    *,
+    rows: Axis,
+    columns: Axis,
+    track: Track = untracked,
+) -> Dict[str, Any]:
+    """Predict with every pair of values.
+
+    nlp (Language): the trained pipeline; its settings are put back in the end.
+    name (str): the component.
+    examples (Sequence[Example]): annotated documents.
+    rows, columns (Axis): the settings.
+    RETURNS (Dict[str, Any]): the axes, and as rows of columns the `f` (None where there
+        is nothing to score) and the words per second.
+    RAISES (ValueError): SP080 for a setting that the component does not have.
+    """
+    pipe: Any = nlp.get_pipe(name)
+    for axis in (rows, columns):
+        if axis.setting not in pipe.cfg:
+            settings = ", ".join(pipe.cfg)
+            raise ValueError(
+                Errors.SP080.format(
+                    component=name, setting=axis.setting, settings=settings
+                )
+            )
+    saved = dict(pipe.cfg)
+    pairs = [(row, column) for row in rows.values for column in columns.values]
+    cells: List[Dict[str, Any]] = []
+    try:
+        for row, column in track(pairs, total=len(pairs), what="Predicting"):
+            pipe.cfg.update({rows.setting: row, columns.setting: column})
+            cells.append(_measure(nlp, examples, saved["spans_key"]))
+    finally:
+        pipe.cfg.update(saved)
+    width = len(columns.values)
+    tables = {
+        key: [
+            [cell[key] for cell in cells[start : start + width]]
+            for start in range(0, len(cells), width)
+        ]
+        for key in ("f", "words_per_second")
+    }
+    return {"rows": rows._asdict(), "columns": columns._asdict(), **tables}
+
+
+def _measure(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:
+    start = time.perf_counter()
+    found = predict(nlp, examples)
+    seconds = time.perf_counter() - start
+    n_words = sum(len(example.predicted) for example in found)
+    scores = score_spans(found, spans_key=key)
+    return {"f": scores[f"spans_{key}_f"], "words_per_second": n_words / seconds}

@@ -1,0 +1,69 @@
+"""Tables over several trainings: seeds, and sizes of the training data."""
+
+from statistics import mean, stdev
+from typing import Any, Dict, List, Optional, Sequence
+
+from .experiments import Variant
+
+SCORES = ("p", "r", "f", "macro_f", "flat_f", "nested_f", "ece")
+FRACTIONS = (0.125, 0.25, 0.5, 0.75, 1.0)
+
+
+def best_part(run: Dict[str, Any]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): scores on the test data, or else on dev."""
+    return run["scores"].get("test") or run["scores"]["dev"]
+
+
+def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[float]]]:
+    """Average the scores of trainings that differ by chance only.
+
+    runs (Sequence[Dict[str, Any]]): see `experiments.run_variants`.
+    RETURNS (Dict[str, Dict[str, Optional[float]]]): by score its `mean` and `sd` (None
+        for one training); both None where some training has no such score.
+    """
+    found: Dict[str, Dict[str, Optional[float]]] = {}
+    for name in SCORES:
+        values = [best_part(run).get(name) for run in runs]
+        known = [value for value in values if value is not None]
+        whole = bool(known) and len(known) == len(values)
+        found[name] = {
+            "mean": mean(known) if whole else None,
+            "sd": stdev(known) if whole and len(known) > 1 else None,
+        }
+    return found
+
+
+def seed_variants(seeds: Sequence[int]) -> List[Variant]:
+    """RETURNS (List[Variant]): one training for each seed."""
+    return [Variant(f"seed {seed}", {"system.seed": seed}) for seed in seeds]
+
+
+def size_variants(
+    n_docs: int, seeds: Sequence[int], fractions: Sequence[float] = FRACTIONS
+) -> List[Variant]:
+    """Cut the training data short.
+
+    n_docs (int): documents in all of it.
+    seeds (Sequence[int]): every size is trained with each.
+    fractions (Sequence[float]): shares of the documents, the first ones.
+    RETURNS (List[Variant]): one training for each size and seed.
+    """
+    return [
+        Variant(
+            f"{fraction:.1%}",
+            {
+                "corpora.train.limit": max(1, round(fraction * n_docs)),
+                "system.seed": seed,
+            },
+        )
+        for fraction in fractions
+        for seed in seeds
+    ]
+
+
+def by_name(runs: Sequence[Dict[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
+    """RETURNS (Dict[str, List[Dict[str, Any]]]): trainings that share a name."""
+    groups: Dict[str, List[Dict[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault(run["name"], []).append(run)
+    return groups

@@ -1,0 +1,1 @@
+"""Entity recognition as the denoising of boundaries (Shen et al., ACL 2023)."""

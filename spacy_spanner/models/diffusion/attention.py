@@ -1,0 +1,129 @@
+"""One layer of the denoiser: spans look at each other, and at the tokens."""
+
+from typing import Optional
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .tokens import IMPOSSIBLE, N_DISTANCES, Distances, KeysValues
+
+
+class Attention(nn.Module):
+    """Attention with several heads, whose keys and values can be made beforehand."""
+
+    def __init__(self, width: int, n_heads: int) -> None:
+        """width (int): size of all vectors; a multiple of `n_heads`."""
+        super().__init__()
+        self.n_heads = n_heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+
+    def keys_values(self, vectors: Tensor) -> KeysValues:
+        """RETURNS (KeysValues): each (batch, head, position, width / head)"""
+        return self._split(self.key(vectors)), self._split(self.value(vectors))
+
+    def forward(
+        self, x: Tensor, keys_values: KeysValues, bias: Optional[Tensor] = None
+    ) -> Tensor:
+        """Let each x gather from what it attends to.
+
+        x (Tensor): (batch, span, width)
+        keys_values (KeysValues): see `keys_values`.
+        bias (Optional[Tensor]): added to the scores. Shape:
+            (batch, head, span, position)
+        RETURNS (Tensor): (batch, span, width)
+        """
+        keys, values = keys_values
+        heads = F.scaled_dot_product_attention(
+            self._split(self.query(x)), keys, values, attn_mask=bias
+        )  # (batch, head, span, width / head)
+        return self.output(heads.transpose(1, 2).reshape(x.shape))
+
+    def _split(self, vectors: Tensor) -> Tensor:
+        batch, position, width = vectors.shape
+        heads = vectors.view(batch, position, self.n_heads, width // self.n_heads)
+        return heads.transpose(1, 2)
+
+
+class DistanceBias(nn.Module):
+    """How much each head cares for tokens at a distance from the boundaries."""
+
+    def __init__(self, n_heads: int) -> None:
+        """n_heads (int): heads of the attention. All distances begin as equal."""
+        super().__init__()
+        self.start = nn.Embedding(N_DISTANCES, n_heads)
+        self.last = nn.Embedding(N_DISTANCES, n_heads)
+        nn.init.zeros_(self.start.weight)
+        nn.init.zeros_(self.last.weight)
+
+    def forward(self, distances: Distances) -> Tensor:
+        """RETURNS (Tensor): low where there is no token. (batch, head, span, token)"""
+        bias = self.start(distances.start) + self.last(distances.last)
+        missing = ~distances.mask[:, None, None, :]
+        return bias.permute(0, 3, 1, 2).masked_fill(missing, IMPOSSIBLE)
+
+
+class DenoiserLayer(nn.Module):
+    """Self attention of the spans, cross attention to the tokens, a feed-forward map.
+
+    Each adds to what came in, which is normalised in front of it.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        n_heads: int,
+        ffn_width: int,
+        dropout: float,
+        self_attention: bool,
+        cross_attention: bool,
+    ) -> None:
+        """Build the layer.
+
+        width (int): size of the vectors of spans and tokens.
+        n_heads (int): heads of both attentions.
+        ffn_width (int): hidden size of the feed-forward map.
+        dropout (float): rate on what each part adds.
+        self_attention, cross_attention (bool): which parts there are.
+        """
+        super().__init__()
+        self.among_spans = Attention(width, n_heads) if self_attention else None
+        self.to_tokens = Attention(width, n_heads) if cross_attention else None
+        self.bias = DistanceBias(n_heads) if cross_attention else None
+        self.span_norm = nn.LayerNorm(width) if self_attention else None
+        self.token_norm = nn.LayerNorm(width) if cross_attention else None
+        self.feed_forward = nn.Sequential(
+            nn.LayerNorm(width),
+            nn.Linear(width, ffn_width),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(ffn_width, width),
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def keys_values(self, tokens: Tensor) -> Optional[KeysValues]:
+        """RETURNS (Optional[KeysValues]): of the tokens, if the spans look at them."""
+        return None if self.to_tokens is None else self.to_tokens.keys_values(tokens)
+
+    def forward(
+        self, x: Tensor, keys_values: Optional[KeysValues], distances: Distances
+    ) -> Tensor:
+        """Refine the vectors of spans.
+
+        x (Tensor): (batch, span, width)
+        keys_values (Optional[KeysValues]): see `keys_values`.
+        distances (Distances): from the noisy boundaries to the tokens.
+        RETURNS (Tensor): (batch, span, width)
+        """
+        if self.among_spans is not None and self.span_norm is not None:
+            y = self.span_norm(x)
+            y = self.among_spans(y, self.among_spans.keys_values(y))
+            x = x + self.dropout(y)
+        if self.to_tokens is not None and self.token_norm and self.bias:
+            assert keys_values is not None  # for the type checker: made by this layer
+            bias = self.bias(distances)
+            x = x + self.dropout(self.to_tokens(self.token_norm(x), keys_values, bias))
+        return x + self.dropout(self.feed_forward(x))

@@ -1,0 +1,319 @@
+"""Targets, loss and candidates of the denoiser (Shen et al. 2023).
+
+In training, gold spans are repeated and moved by noise of a random strength, and the
+module learns to find the way back. In prediction, pure noise is denoised in steps.
+
+The noise of prediction is drawn from `seed` alone and is the same for every window, so
+that what is found in a window depends on nothing but the window.
+"""
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from typing import Dict, Optional, Sequence, Tuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...codec import Candidates, WindowBatch, best_labels
+from ...errors import Warnings
+from ...settings import above_0, at_least, check, not_negative, one_of, optional
+from ...spans import repeats
+from ...types import Bools, Floats, Ints, SpanTable
+from .decoding import SCORES, Proposals, best_spans, first_of_equals, label_scores
+from .loss import (
+    PADDED,
+    POINTER_LOSSES,
+    GoldTensors,
+    boundary_distances,
+    class_loss,
+    exact_classes,
+    log_probabilities,
+    matched_classes,
+    matching_costs,
+    pointer_loss,
+)
+from .matching import NOBODY, match
+from .module import DiffusionModule
+from .noise import (
+    SCHEDULES,
+    TokenSpans,
+    add_noise,
+    denoise_step,
+    sampling_times,
+    signal_shares,
+    to_signal,
+    to_tokens,
+)
+from .targets import EXPANSIONS, DiffusionTargets, make_targets
+from .tokens import TokenMemory
+
+# Spans that are denoised together in prediction, so that memory does not grow with the
+# batch, and the tensors of a step stay in the processor's caches.
+SPANS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class DiffusionCodec:
+    """Settings of the denoiser.
+
+    The first two may be changed at any time, without new training.
+
+    steps (int): γ, denoising steps in prediction.
+    spans (int): K in prediction: noisy spans for each window, and so the most entities
+        that can be found in one.
+    train_spans (int): K in training.
+    draws (int): in training, how many timesteps are drawn for each window; the encoder
+        runs once for all.
+    timesteps (int): T, the length of the diffusion.
+    schedule (str): how fast noise comes: "cosine" or "linear".
+    scale (float): λ, boundaries are numbers in [-λ, λ]; more means less noise.
+    expansion (str): how the gold becomes K spans: "repeat" or "random".
+    repeats (Optional[int]): how many proposals learn from one gold span at most; None
+        for as many as there are.
+    distance_cost (float): what a token between the boundaries of a noisy span and of
+        a gold span costs in matching, where certainty of a boundary costs -1.
+    no_entity_weight (float): weight of "no entity" in the loss of the classifier.
+    pointer_loss (str): "softmax" over the tokens, or as in the paper "sigmoid".
+    score (str): what a span's score is: the probability of its "class", or the "mean"
+        of that and the probabilities of its boundaries, as in the paper.
+    seed (int): seed of the noise in prediction, and of the sampling in training.
+    """
+
+    steps: int = 5
+    spans: int = 60
+    train_spans: int = 60
+    draws: int = 1
+    timesteps: int = 1000
+    schedule: str = "cosine"
+    scale: float = 1.0
+    expansion: str = "repeat"
+    repeats: Optional[int] = 8
+    distance_cost: float = 0.1
+    no_entity_weight: float = 1.0
+    pointer_loss: str = "softmax"
+    score: str = "class"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            steps=at_least(1),
+            spans=at_least(1),
+            train_spans=at_least(1),
+            draws=at_least(1),
+            timesteps=at_least(1),
+            schedule=one_of(SCHEDULES),
+            scale=above_0,
+            expansion=one_of(EXPANSIONS),
+            repeats=optional(at_least(1)),
+            distance_cost=not_negative,
+            no_entity_weight=not_negative,
+            pointer_loss=one_of(POINTER_LOSSES),
+            score=one_of(SCORES),
+            seed=at_least(0),
+        )
+
+    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+        """RETURNS (Dict[str, Bools]): second labels of spans."""
+        return {"that are a second label of a span": repeats(spans)}
+
+    def targets(
+        self,
+        gold: Sequence[SpanTable],
+        lengths: Ints,
+        *,
+        n_labels: int,
+        rng: np.random.Generator,
+    ) -> DiffusionTargets:
+        """Draw timesteps, and noise to add to the gold.
+
+        gold (Sequence[SpanTable]): spans of each window.
+        lengths (Ints): tokens per window. Shape: (window,)
+        rng (Generator): source of timesteps, noise, and of all random spans.
+        RETURNS (DiffusionTargets): windows × draws rows.
+        """
+        most = max((spans.n_spans for spans in gold), default=0)
+        if most > self.spans:
+            _warn_of_few_spans(self.spans)
+        return make_targets(
+            [spans.take(~repeats(spans)) for spans in gold],
+            lengths,
+            n_spans=self.train_spans,
+            n_draws=self.draws,
+            n_steps=self.timesteps,
+            expansion=self.expansion,
+            rng=rng,
+        )
+
+    def loss(
+        self, module: nn.Module, batch: WindowBatch, targets: DiffusionTargets
+    ) -> Tensor:
+        """RETURNS (Tensor): the loss of boundaries and classes, summed over spans."""
+        module = cast(DiffusionModule, module)
+        device = batch.vectors.device
+        gold = GoldTensors(*(torch.as_tensor(c, device=device) for c in targets.gold))
+        lengths = torch.as_tensor(batch.lengths, device=device)
+        lengths = lengths.repeat_interleave(self.draws)
+        time = torch.as_tensor(targets.time, device=device)
+        noisy = self._add_noise(targets, time, lengths)
+        memory = module.encode(batch).repeat(self.draws)
+        proposals = self._denoise(module, memory, noisy, time)
+        if module.reads_denoised:
+            spans, target = _taught_spans(proposals.spans, noisy, gold)
+            matched = self._match(noisy, proposals, None, gold)
+            classes = module.classify(memory, proposals.state, spans)
+        else:
+            classes = module.classify(memory, proposals.state, noisy)
+            matched = self._match(noisy, proposals, classes, gold)
+            target = matched_classes(matched, gold)
+        loss = self._boundary_loss(proposals, matched, gold, memory.mask)
+        loss = loss + class_loss(classes, target, self.no_entity_weight)
+        return loss / self.draws
+
+    def _add_noise(
+        self, targets: DiffusionTargets, time: Tensor, lengths: Tensor
+    ) -> TokenSpans:
+        """RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)"""
+        start, last, noise = (
+            torch.as_tensor(column, device=time.device)
+            for column in (targets.start, targets.last, targets.noise)
+        )
+        share = signal_shares(self.schedule, self.timesteps).to(time.device)[time]
+        signal = to_signal(start, last, lengths, self.scale)
+        return to_tokens(add_noise(signal, noise, share), lengths, self.scale)
+
+    def _denoise(
+        self,
+        module: DiffusionModule,
+        memory: TokenMemory,
+        noisy: TokenSpans,
+        time: Tensor,
+    ) -> Proposals:
+        """RETURNS (Proposals): where the noisy spans should be."""
+        found = module(memory, noisy, time)
+        log_start = log_probabilities(found.start, self.pointer_loss)
+        log_last = log_probabilities(found.last, self.pointer_loss)
+        spans = best_spans(log_start.detach(), log_last.detach())
+        return Proposals(
+            spans, found.start, found.last, log_start, log_last, found.state
+        )
+
+    def _match(
+        self,
+        noisy: TokenSpans,
+        proposals: Proposals,
+        classes: Optional[Tensor],
+        gold: GoldTensors,
+    ) -> Tensor:
+        """Match proposals with gold by -(P^l + P^r + P^c), and by how near they were.
+
+        classes (Optional[Tensor]): scores of the classes, if the proposals have them.
+        RETURNS (Tensor): gold span of each proposal, or `NOBODY`. (batch, span)
+        """
+        costs = matching_costs(proposals, classes, gold)
+        costs += self.distance_cost * boundary_distances(noisy, gold)
+        numbers = gold.mask.sum(dim=1, keepdim=True).expand(-1, 1)
+        # One copy to the host for the whole batch.
+        host = torch.cat([costs.flatten(1), numbers], dim=1).cpu().numpy()
+        matched = match(
+            host[:, :-1].reshape(costs.shape),
+            host[:, -1].astype(int).tolist(),
+            self.repeats,
+        )
+        return torch.as_tensor(matched, device=gold.start.device)
+
+    def _boundary_loss(
+        self, proposals: Proposals, matched: Tensor, gold: GoldTensors, mask: Tensor
+    ) -> Tensor:
+        """RETURNS (Tensor): the loss of both pointers on matched proposals."""
+        chosen = matched.clamp(min=0)
+        loss = pointer_loss(
+            proposals.start, gold.start.gather(1, chosen), mask, self.pointer_loss
+        ) + pointer_loss(
+            proposals.last, gold.last.gather(1, chosen), mask, self.pointer_loss
+        )
+        return (loss * (matched != NOBODY)).sum()
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        """Denoise pure noise in `steps` steps, and report what each of them has found.
+
+        thresholds (Tensor): (label,)
+        RETURNS (Candidates): of each span its best label, at or above its threshold.
+        """
+        module = cast(DiffusionModule, module)
+        memory = module.encode(batch)
+        lengths = torch.as_tensor(batch.lengths, device=thresholds.device)
+        n_windows = max(1, SPANS_AT_ONCE // self.spans)
+        found = []
+        for first in range(0, len(lengths), n_windows):
+            part = slice(first, first + n_windows)
+            spans, scores = self._sample(module, memory.take(part), lengths[part])
+            chosen = first_of_equals(spans, scores.amax(dim=-1), batch.vectors.shape[1])
+            window, span = chosen.nonzero(as_tuple=True)
+            cell, label = best_labels(scores[window, span], thresholds)
+            window, span = window[cell], span[cell]
+            start, last = spans.start[window, span], spans.last[window, span]
+            score = scores[window, span, label]
+            found.append(Candidates(window + first, start, last + 1, label, score))
+        return Candidates(*(torch.cat(columns) for columns in zip(*found)))
+
+    def _sample(
+        self, module: DiffusionModule, memory: TokenMemory, lengths: Tensor
+    ) -> Tuple[TokenSpans, Tensor]:
+        """Go through the denoising steps.
+
+        lengths (Tensor): tokens of the windows. Shape: (batch,)
+        RETURNS (Tuple[TokenSpans, Tensor]): denoised spans of all steps, and the scores
+            of their labels. Shapes: (batch, step·span), (batch, step·span, label)
+        """
+        device = lengths.device
+        shares = [*signal_shares(self.schedule, self.timesteps).tolist(), 1.0]
+        noise = np.random.default_rng(self.seed).standard_normal((self.spans, 2), "f")
+        x = torch.as_tensor(noise, device=device).expand(len(lengths), -1, -1)
+        starts, lasts, scores = [], [], []
+        for now, then in sampling_times(self.timesteps, self.steps):
+            noisy = to_tokens(x, lengths, self.scale)
+            time = torch.full_like(lengths, now)
+            proposals = self._denoise(module, memory, noisy, time)
+            classes = module.classify(memory, proposals.state, proposals.spans)
+            starts.append(proposals.spans.start)
+            lasts.append(proposals.spans.last)
+            scores.append(label_scores(proposals, classes, self.score))
+            clean = to_signal(*proposals.spans, lengths, self.scale)
+            x = denoise_step(x, clean, shares[now], shares[then])
+        spans = TokenSpans(torch.cat(starts, dim=1), torch.cat(lasts, dim=1))
+        return spans, torch.cat(scores, dim=1)
+
+    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+        """RETURNS (Floats): the scores as they are. (span,)"""
+        return spans.score
+
+
+def _taught_spans(
+    denoised: TokenSpans, noisy: TokenSpans, gold: GoldTensors
+) -> Tuple[TokenSpans, Tensor]:
+    """Collect what a classifier of denoised spans learns from: these, for they are what
+    it will see; the noisy ones, for more spans that are no entity; and the gold.
+
+    RETURNS (Tuple[TokenSpans, Tensor]): spans and their classes. (batch, span)
+    """
+    both = TokenSpans(
+        torch.cat([denoised.start, noisy.start], dim=1),
+        torch.cat([denoised.last, noisy.last], dim=1),
+    )
+    gold_class = torch.where(gold.mask, gold.label + 1, PADDED)
+    spans = TokenSpans(
+        torch.cat([both.start, gold.start], dim=1),
+        torch.cat([both.last, gold.last], dim=1),
+    )
+    return spans, torch.cat([exact_classes(both, gold), gold_class], dim=1)
+
+
+@cache
+def _warn_of_few_spans(n_spans: int) -> None:
+    """Warn once for each setting."""
+    warnings.warn(Warnings.SW040.format(spans=n_spans))

@@ -1,0 +1,73 @@
+"""From pointers to spans, and from many proposals to one of each span."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .noise import TokenSpans
+
+SCORES = ("class", "mean")
+
+
+class Proposals(NamedTuple):
+    """What became of noisy spans.
+
+    spans (TokenSpans): where the pointers say that they should be.
+    start, last (Tensor): scores of tokens as their boundaries. Shapes:
+        (batch, span, token)
+    log_start, log_last (Tensor): the same as logarithms of probabilities.
+    state (Tensor): what the denoiser knows of them. Shape: (batch, span, width)
+    """
+
+    spans: TokenSpans
+    start: Tensor
+    last: Tensor
+    log_start: Tensor
+    log_last: Tensor
+    state: Tensor
+
+
+def best_spans(start: Tensor, last: Tensor) -> TokenSpans:
+    """Find the boundaries with the best sum of scores among those in the right order.
+
+    start, last (Tensor): scores of tokens as boundaries. Shapes: (batch, span, token)
+    RETURNS (TokenSpans): both ends inclusive. Shapes: (batch, span)
+    """
+    best, where = start.cummax(dim=-1)  # the best start up to each token
+    chosen = (best + last).argmax(dim=-1, keepdim=True)
+    return TokenSpans(where.gather(-1, chosen).squeeze(-1), chosen.squeeze(-1))
+
+
+def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
+    """Rate the labels of proposals.
+
+    classes (Tensor): scores of the classes. Shape: (batch, span, class)
+    kind (str): "class" for the probability of the label; "mean" for the paper's sum of
+        the probabilities of both boundaries and of the label, divided by three.
+    RETURNS (Tensor): scores in [0, 1]. Shape: (batch, span, label)
+    """
+    label = classes.softmax(dim=-1)[:, :, 1:]
+    if kind == "class":
+        return label
+    start = proposals.log_start.gather(-1, proposals.spans.start[:, :, None]).exp()
+    last = proposals.log_last.gather(-1, proposals.spans.last[:, :, None]).exp()
+    return (start + last + label) / 3
+
+
+def first_of_equals(spans: TokenSpans, score: Tensor, n_tokens: int) -> Tensor:
+    """Choose one proposal for each pair of boundaries: the best, the first of equals.
+
+    spans (TokenSpans): (batch, span)
+    score (Tensor): (batch, span)
+    n_tokens (int): tokens of the longest window.
+    RETURNS (Tensor): True where chosen. Shape: (batch, span)
+    """
+    n_spans = score.shape[1]
+    cell = spans.start * n_tokens + spans.last
+    shape = (len(score), n_tokens**2)
+    best = score.new_zeros(shape).scatter_reduce(1, cell, score, "amax")
+    position = torch.arange(n_spans, device=score.device).expand_as(cell)
+    rival = position.where(score >= best.gather(1, cell), n_spans)
+    first = cell.new_full(shape, n_spans).scatter_reduce(1, cell, rival, "amin")
+    return position == first.gather(1, cell)

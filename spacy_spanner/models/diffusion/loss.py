@@ -1,0 +1,120 @@
+"""What the denoiser is punished for: wrong boundaries and wrong names."""
+
+from typing import NamedTuple, Optional
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .decoding import Proposals
+from .matching import NOBODY
+from .noise import TokenSpans
+
+PADDED = -1
+POINTER_LOSSES = ("softmax", "sigmoid")
+
+
+class GoldTensors(NamedTuple):
+    """Gold spans of windows, padded. Shapes: (batch, gold); `last` is inclusive.
+
+    mask (Tensor): True for real spans.
+    """
+
+    start: Tensor
+    last: Tensor
+    label: Tensor
+    mask: Tensor
+
+
+def log_probabilities(scores: Tensor, kind: str) -> Tensor:
+    """Scores of tokens as a boundary to logarithms of probabilities.
+
+    scores (Tensor): (batch, span, token)
+    kind (str): "softmax" over the tokens, or "sigmoid" for each.
+    RETURNS (Tensor): (batch, span, token)
+    """
+    if kind == "softmax":
+        return scores.log_softmax(dim=-1)
+    return F.logsigmoid(scores)
+
+
+def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Tensor:
+    """Compare the scores of tokens with the boundary of the matched gold span.
+
+    scores (Tensor): (batch, span, token)
+    target (Tensor): the right token. Shape: (batch, span)
+    mask (Tensor): True for real tokens. Shape: (batch, token)
+    kind (str): cross entropy of the "softmax", or as in the paper the binary one of
+        each token's "sigmoid".
+    RETURNS (Tensor): (batch, span)
+    """
+    if kind == "softmax":
+        chosen = scores.log_softmax(dim=-1).gather(-1, target[:, :, None])
+        return -chosen.squeeze(dim=-1)
+    wanted = F.one_hot(target, scores.shape[-1]).to(scores.dtype)
+    each = F.binary_cross_entropy_with_logits(scores, wanted, reduction="none")
+    return (each * mask[:, None]).sum(dim=-1)
+
+
+def exact_classes(spans: TokenSpans, gold: GoldTensors) -> Tensor:
+    """RETURNS (Tensor): the class of the gold span with the very boundaries, or 0 for
+    "no entity". Shape: (batch, span)
+    """
+    same = (spans.start[:, :, None] == gold.start[:, None]) & gold.mask[:, None]
+    same &= spans.last[:, :, None] == gold.last[:, None]
+    return (same * (gold.label + 1)[:, None]).amax(dim=-1)
+
+
+def matched_classes(matched: Tensor, gold: GoldTensors) -> Tensor:
+    """RETURNS (Tensor): the class of the gold span that each proposal is matched with,
+    or 0 for "no entity". Shape: (batch, span)
+    """
+    label = gold.label.gather(1, matched.clamp(min=0))
+    return torch.where(matched == NOBODY, 0, label + 1)
+
+
+def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tensor:
+    """RETURNS (Tensor): cross entropy, summed.
+
+    classes (Tensor): scores. Shape: (batch, span, class)
+    target (Tensor): classes; `PADDED` teaches nothing. Shape: (batch, span)
+    no_entity_weight (float): weight of what is no entity.
+    """
+    weight = classes.new_ones(classes.shape[-1])
+    weight[0] = no_entity_weight
+    return F.cross_entropy(
+        classes.flatten(0, 1),
+        target.flatten(),
+        weight,
+        reduction="sum",
+        ignore_index=PADDED,
+    )
+
+
+def boundary_distances(spans: TokenSpans, gold: GoldTensors) -> Tensor:
+    """RETURNS (Tensor): tokens between starts plus those between last ones. Shape:
+    (batch, span, gold)
+    """
+    start = spans.start[:, :, None] - gold.start[:, None]
+    last = spans.last[:, :, None] - gold.last[:, None]
+    return start.abs() + last.abs()
+
+
+def matching_costs(
+    proposals: Proposals, classes: Optional[Tensor], gold: GoldTensors
+) -> Tensor:
+    """Compute -(P^l + P^r + P^c) of each proposal at each gold span (Equation 11).
+
+    classes (Optional[Tensor]): scores of the classes. Shape: (batch, span, class)
+    RETURNS (Tensor): (batch, span, gold)
+    """
+    n_spans = proposals.start.shape[1]
+
+    def at(log_probabilities: Tensor, index: Tensor) -> Tensor:
+        index = index[:, None].expand(-1, n_spans, -1)
+        return log_probabilities.detach().gather(2, index).exp()
+
+    total = at(proposals.log_start, gold.start) + at(proposals.log_last, gold.last)
+    if classes is not None:
+        total = total + at(classes.log_softmax(dim=-1), gold.label + 1)
+    return -total

@@ -1,0 +1,178 @@
+"""The denoiser of spans (Shen et al. 2023, Section 4.2).
+
+The vector of a noisy span is pooled from its tokens, and is told where the span lies
+and how noisy it is. Layers of attention refine it. From it, two pointers find the
+tokens where the entity begins and ends, and a classifier names it.
+
+What only depends on the tokens is computed once for all denoising steps (`encode`):
+keys and values of the attention, keys of the pointers, and what spans are pooled from.
+"""
+
+from typing import NamedTuple, Optional, Union, cast
+
+from torch import Tensor, nn
+
+from ...codec import WindowBatch
+from ...nn.lstm import BiLSTM
+from .attention import DenoiserLayer
+from .classifier import DenoisedClassifier, NoisyClassifier
+from .noise import TokenSpans
+from .pointer import Pointer
+from .tokens import Distances, SpanFeatures, SpanPooling, TokenMemory, sinusoids
+
+CLASSIFIERS = ("denoised", "noisy")
+
+SINUSOIDS = 64  # size of the embeddings of positions and timesteps
+
+
+class Denoised(NamedTuple):
+    """What the denoiser sees in noisy spans.
+
+    state (Tensor): their vectors. Shape: (batch, span, width)
+    start, last (Tensor): scores of the tokens as their boundaries. Shapes:
+        (batch, span, token)
+    """
+
+    state: Tensor
+    start: Tensor
+    last: Tensor
+
+
+class DiffusionModule(nn.Module):
+    """Token vectors and noisy spans to boundaries and classes."""
+
+    def __init__(
+        self,
+        n_in: int,
+        n_labels: int,
+        *,
+        lstm_width: int,
+        hidden_width: int,
+        ffn_width: int,
+        n_layers: int,
+        n_heads: int,
+        self_attention: bool,
+        cross_attention: bool,
+        pooling: str,
+        pointer: str,
+        classifier: str,
+        n_widths: int,
+        dropout: float,
+        input_dropout: float,
+    ) -> None:
+        """Build the layers; see `architecture.build_diffusion_model` for the arguments.
+
+        n_in (int): size of the token vectors.
+        n_labels (int): number of labels; "no entity" comes on top, as class 0.
+        """
+        super().__init__()
+        self.lstm: Optional[BiLSTM] = None
+        if lstm_width:
+            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
+            n_in = lstm_width
+        self.input_dropout = nn.Dropout(input_dropout)
+        self.tokens = nn.Sequential(
+            nn.Linear(n_in, hidden_width), nn.LayerNorm(hidden_width)
+        )
+        self.spans = SpanEmbedding(n_in, hidden_width, pooling)
+        self.time = nn.Sequential(
+            nn.Linear(SINUSOIDS, hidden_width),
+            nn.GELU(),
+            nn.Linear(hidden_width, hidden_width),
+        )
+        layers = (
+            DenoiserLayer(
+                hidden_width,
+                n_heads=n_heads,
+                ffn_width=ffn_width,
+                dropout=dropout,
+                self_attention=self_attention,
+                cross_attention=cross_attention,
+            )
+            for _ in range(n_layers)
+        )
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.LayerNorm(hidden_width)
+        self.start = Pointer(hidden_width, pointer)
+        self.last = Pointer(hidden_width, pointer)
+        self.classifier: Union[DenoisedClassifier, NoisyClassifier]
+        if classifier == "denoised":
+            self.classifier = DenoisedClassifier(
+                n_in, hidden_width, n_labels, n_widths=n_widths, dropout=dropout
+            )
+        else:
+            self.classifier = NoisyClassifier(hidden_width, n_labels, dropout=dropout)
+
+    @property
+    def reads_denoised(self) -> bool:
+        """Whether spans are classified by where they should be, not where they are."""
+        return isinstance(self.classifier, DenoisedClassifier)
+
+    def encode(self, batch: WindowBatch) -> TokenMemory:
+        """Compute what all denoising steps need of the tokens.
+
+        batch (WindowBatch): vectors of shape (batch, token, n_in)
+        RETURNS (TokenMemory): the windows as the denoiser reads them.
+        """
+        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
+        vectors = self.input_dropout(vectors)
+        tokens = self.tokens(vectors)
+        return TokenMemory(
+            batch.mask,
+            self.spans.pooling(vectors),
+            self.classifier.features(vectors),
+            [cast(DenoiserLayer, one).keys_values(tokens) for one in self.layers],
+            self.start.keys(tokens),
+            self.last.keys(tokens),
+        )
+
+    def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Denoised:
+        """Look at noisy spans.
+
+        memory (TokenMemory): see `encode`.
+        spans (TokenSpans): the noisy spans. Shape: (batch, span)
+        time (Tensor): the timestep of each window. Shape: (batch,)
+        RETURNS (Denoised): where their boundaries should be.
+        """
+        time = self.time(sinusoids(time, SINUSOIDS))
+        x = self.spans(memory.spans, spans, time)
+        distances = Distances.between(spans, memory.mask)
+        for layer, keys_values in zip(self.layers, memory.layers):
+            x = layer(x, keys_values, distances)
+        x = self.norm(x)
+        start = self.start(x, memory.start_keys, distances.start, memory.mask, time)
+        last = self.last(x, memory.last_keys, distances.last, memory.mask, time)
+        return Denoised(x, start, last)
+
+    def classify(self, memory: TokenMemory, state: Tensor, spans: TokenSpans) -> Tensor:
+        """Name the spans.
+
+        state (Tensor): the denoiser's vectors of the noisy spans. Shape:
+            (batch, span, width)
+        spans (TokenSpans): the denoised spans. Shape: (batch, span)
+        RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
+        """
+        classes: Tensor = self.classifier(memory.classes, state, spans)
+        return classes
+
+
+class SpanEmbedding(nn.Module):
+    """Noisy spans: their tokens, how wide they are, and how noisy."""
+
+    def __init__(self, n_in: int, width: int, pooling: str) -> None:
+        super().__init__()
+        self.pooling = SpanPooling(n_in, width, pooling)
+        self.width = nn.Linear(SINUSOIDS, width, bias=False)
+
+    def forward(
+        self, features: SpanFeatures, spans: TokenSpans, time: Tensor
+    ) -> Tensor:
+        """Embed noisy spans.
+
+        features (SpanFeatures): what they are pooled from.
+        spans (TokenSpans): (batch, span)
+        time (Tensor): embedding of the timestep. Shape: (batch, width)
+        RETURNS (Tensor): (batch, span, width)
+        """
+        width = self.width(sinusoids(spans.last - spans.start, SINUSOIDS))
+        return features.of(spans) + width + time[:, None]

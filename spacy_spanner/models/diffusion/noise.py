@@ -1,0 +1,117 @@
+"""The diffusion of span boundaries: schedules, noising, denoising steps, rounding.
+
+Section 4 of "DiffusionNER: Boundary Diffusion for Named Entity Recognition" (ACL 2023),
+with the deterministic sampler of "Denoising Diffusion Implicit Models" (η = 0).
+
+A span travels as two numbers: its left boundary and its width, both scaled from the
+window's tokens to [-λ, λ]. The first token and one token of width are -λ, the last
+token and the whole window are λ; in a window of one token all numbers mean that token.
+"""
+
+import math
+from itertools import pairwise
+from typing import List, NamedTuple, Tuple
+
+import torch
+from torch import Tensor
+
+SCHEDULES = ("cosine", "linear")
+
+# Nichol and Dhariwal 2021: the offset of the cosine, and the largest β.
+COSINE_OFFSET = 0.008
+LARGEST_BETA = 0.999
+# Ho et al. 2020: first and last β of 1000 steps.
+LINEAR_BETAS = (1e-4, 0.02)
+LINEAR_STEPS = 1000
+
+
+class TokenSpans(NamedTuple):
+    """Spans as tokens of their windows, both ends inclusive. Shapes: (batch, span)"""
+
+    start: Tensor
+    last: Tensor
+
+
+def signal_shares(schedule: str, n_steps: int) -> Tensor:
+    """Compute ᾱ_t, the share of the signal's variance that is left after step t.
+
+    schedule (str): "cosine" or "linear" (in β).
+    n_steps (int): T.
+    RETURNS (Tensor): falling from almost 1 to almost 0. Shape: (step,)
+    """
+    if schedule == "cosine":
+        time = torch.arange(n_steps + 1, dtype=torch.float64) / n_steps
+        angle = (time + COSINE_OFFSET) / (1 + COSINE_OFFSET) * math.pi / 2
+        share = angle.cos() ** 2
+        betas = (1 - share[1:] / share[:-1]).clamp(max=LARGEST_BETA)
+    else:
+        # Fewer steps are larger ones.
+        first, last = (beta * LINEAR_STEPS / n_steps for beta in LINEAR_BETAS)
+        betas = torch.linspace(first, last, n_steps, dtype=torch.float64)
+        betas = betas.clamp(max=LARGEST_BETA)
+    return (1 - betas).cumprod(dim=0).float()
+
+
+def sampling_times(n_steps: int, n_samples: int) -> List[Tuple[int, int]]:
+    """Choose the timesteps that are visited in prediction: an arithmetic subsequence.
+
+    n_steps (int): T.
+    n_samples (int): γ; more than T count as T.
+    RETURNS (List[Tuple[int, int]]): each time with the one that it leads to; the last
+        leads to -1, where no noise is left.
+    """
+    n_samples = min(n_samples, n_steps)
+    times = [(n_steps * step) // n_samples - 1 for step in range(n_samples, -1, -1)]
+    return list(pairwise(times))
+
+
+def to_signal(start: Tensor, last: Tensor, lengths: Tensor, scale: float) -> Tensor:
+    """Scale boundaries to numbers that noise can be added to.
+
+    start, last (Tensor): tokens, both inclusive. Shape: (batch, span)
+    lengths (Tensor): tokens of the windows. Shape: (batch,)
+    scale (float): λ.
+    RETURNS (Tensor): left boundary and width in [-λ, λ]. Shape: (batch, span, 2)
+    """
+    moves = (lengths - 1).clamp(min=1)[:, None, None]
+    position = torch.stack([start, last - start], dim=-1)
+    return (2 * position / moves - 1) * scale
+
+
+def to_tokens(signal: Tensor, lengths: Tensor, scale: float) -> TokenSpans:
+    """Round numbers to the nearest spans that lie inside their windows.
+
+    signal (Tensor): Shape: (batch, span, 2)
+    lengths (Tensor): tokens of the windows. Shape: (batch,)
+    scale (float): λ.
+    RETURNS (TokenSpans): (batch, span)
+    """
+    moves = (lengths - 1)[:, None]
+    position = ((signal / scale).clamp(-1, 1) + 1) / 2 * moves[:, :, None]
+    start, width = position.round().long().unbind(dim=-1)
+    return TokenSpans(start, torch.minimum(start + width, moves))
+
+
+def add_noise(signal: Tensor, noise: Tensor, share: Tensor) -> Tensor:
+    """Take the forward process to step t at once: √ᾱ_t x_0 + √(1 - ᾱ_t) ε.
+
+    signal, noise (Tensor): x_0 and ε. Shape: (batch, span, 2)
+    share (Tensor): ᾱ_t of each window. Shape: (batch,)
+    RETURNS (Tensor): x_t. Shape: (batch, span, 2)
+    """
+    share = share[:, None, None]
+    return share.sqrt() * signal + (1 - share).sqrt() * noise
+
+
+def denoise_step(noisy: Tensor, signal: Tensor, share: float, target: float) -> Tensor:
+    """Go from x_t to an earlier step, given what x_0 is believed to be.
+
+    The noise that x_t must hold is ε = (x_t - √ᾱ_t x_0) / √(1 - ᾱ_t), and the earlier
+    step holds less of the same: √ᾱ_s x_0 + √(1 - ᾱ_s) ε.
+
+    noisy, signal (Tensor): x_t and the estimate of x_0. Shape: (batch, span, 2)
+    share, target (float): ᾱ_t and ᾱ_s.
+    RETURNS (Tensor): x_s. Shape: (batch, span, 2)
+    """
+    noise = (noisy - math.sqrt(share) * signal) / math.sqrt(1 - share)
+    return math.sqrt(target) * signal + math.sqrt(1 - target) * noise

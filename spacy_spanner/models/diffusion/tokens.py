@@ -1,0 +1,155 @@
+"""What the denoiser knows of a window's tokens, computed once for all its steps."""
+
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .noise import TokenSpans
+
+# The wavelengths of sinusoidal embeddings go up to 2π times this (Vaswani et al. 2017).
+LONGEST_WAVE = 10_000.0
+
+POOLINGS = ("both", "boundaries", "mean")
+
+REACH = 32  # tokens that lie further from a boundary are all the same to it
+N_DISTANCES = 2 * REACH + 1
+IMPOSSIBLE = -1e4  # score of tokens that do not exist
+
+KeysValues = Tuple[Tensor, Tensor]
+
+
+def sinusoids(numbers: Tensor, width: int) -> Tensor:
+    """Embed numbers, such as positions and timesteps.
+
+    numbers (Tensor): any shape (...)
+    width (int): an even number.
+    RETURNS (Tensor): sines, then cosines of falling frequency. Shape: (..., width)
+    """
+    half = width // 2
+    exponent = torch.arange(half, device=numbers.device) / half
+    angle = numbers[..., None] * LONGEST_WAVE**-exponent
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)
+
+
+class Distances(NamedTuple):
+    """How far tokens lie from the boundaries of noisy spans, from 0 to 2 REACH.
+
+    start, last (Tensor): (batch, span, token)
+    mask (Tensor): True for real tokens. Shape: (batch, token)
+    """
+
+    start: Tensor
+    last: Tensor
+    mask: Tensor
+
+    @classmethod
+    def between(cls, spans: TokenSpans, mask: Tensor) -> "Distances":
+        """RETURNS (Distances): REACH at a boundary itself, less to the left of it."""
+        position = torch.arange(mask.shape[1], device=mask.device)
+        start, last = (
+            (position - boundary[:, :, None]).clamp(-REACH, REACH) + REACH
+            for boundary in spans
+        )
+        return cls(start, last, mask)
+
+
+def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
+    """RETURNS (Tensor): rows of (batch, token, width) by index (batch, span), as
+    (batch, span, width)
+    """
+    index = index[:, :, None].expand(-1, -1, vectors.shape[2])
+    return vectors.gather(1, index)
+
+
+class SpanFeatures(NamedTuple):
+    """Three projections of the tokens, from which the vectors of spans are made.
+
+    start, last (Tensor): for boundaries. Shape: (batch, token, width)
+    sums (Tensor): for the inside, summed from the left. Shape:
+        (batch, token + 1, width)
+    """
+
+    start: Optional[Tensor]
+    last: Optional[Tensor]
+    sums: Optional[Tensor]
+
+    def of(self, spans: TokenSpans) -> Tensor:
+        """Add the projections of both boundary tokens and of the mean over all tokens.
+
+        spans (TokenSpans): both ends inclusive. Shape: (batch, span)
+        RETURNS (Tensor): (batch, span, width)
+        """
+        parts = []
+        if self.start is not None and self.last is not None:
+            parts += [at_tokens(self.start, spans.start)]
+            parts += [at_tokens(self.last, spans.last)]
+        if self.sums is not None:
+            total = at_tokens(self.sums, spans.last + 1)
+            total = total - at_tokens(self.sums, spans.start)
+            parts += [total / (spans.last - spans.start + 1)[:, :, None]]
+        return sum(parts[1:], parts[0])
+
+
+class SpanPooling(nn.Module):
+    """Token vectors to what any number of spans can be read off."""
+
+    def __init__(self, n_in: int, n_out: int, pooling: str) -> None:
+        """Build the projections.
+
+        pooling (str): one of `POOLINGS`.
+        """
+        super().__init__()
+        boundaries, mean = pooling != "mean", pooling != "boundaries"
+        self.start = nn.Linear(n_in, n_out) if boundaries else None
+        self.last = nn.Linear(n_in, n_out) if boundaries else None
+        self.inside = nn.Linear(n_in, n_out) if mean else None
+
+    def forward(self, vectors: Tensor) -> SpanFeatures:
+        """vectors (Tensor): (batch, token, n_in). RETURNS (SpanFeatures)"""
+        start = None if self.start is None else self.start(vectors)
+        last = None if self.last is None else self.last(vectors)
+        sums = None
+        if self.inside is not None:
+            # A span never reaches behind its window: padding needs no mask.
+            sums = F.pad(self.inside(vectors).cumsum(dim=1), (0, 0, 1, 0))
+        return SpanFeatures(start, last, sums)
+
+
+class TokenMemory(NamedTuple):
+    """A batch of windows as the denoiser reads it.
+
+    mask (Tensor): True for real tokens. Shape: (batch, token)
+    spans (SpanFeatures): what noisy spans are pooled from.
+    classes (Optional[SpanFeatures]): what denoised spans are classified by.
+    layers (List[Optional[KeysValues]]): keys and values of cross attention by layer,
+        None without it. Shapes: (batch, head, token, width)
+    start_keys, last_keys (Tensor): what the two pointers look for. Shape:
+        (batch, token, width)
+    """
+
+    mask: Tensor
+    spans: SpanFeatures
+    classes: Optional[SpanFeatures]
+    layers: List[Optional[KeysValues]]
+    start_keys: Tensor
+    last_keys: Tensor
+
+    def take(self, windows: slice) -> "TokenMemory":
+        """RETURNS (TokenMemory): some of the windows."""
+        return _map_tensors(self, lambda tensor: tensor[windows])
+
+    def repeat(self, times: int) -> "TokenMemory":
+        """RETURNS (TokenMemory): every window this many times in a row."""
+        return _map_tensors(self, lambda t: t.repeat_interleave(times, dim=0))
+
+
+def _map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Change every tensor in nested tuples and lists."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if value is None:
+        return None
+    parts = [_map_tensors(part, change) for part in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

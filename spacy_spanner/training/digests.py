@@ -1,0 +1,42 @@
+"""Which data a run is trained on."""
+
+import hashlib
+from pathlib import Path
+from typing import Any, Dict, Iterator, Tuple
+
+from spacy.util import dict_to_dot
+
+BLOCK_SIZE = 2**20
+
+
+def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
+    """Compute a digest of all files that the corpora of a training run name.
+
+    config (Dict[str, Any]): interpolated.
+    RETURNS (Dict[str, str]): by setting, such as "corpora.train.path".
+    """
+    return {name: _digest(path) for name, path in data_paths(config) if path.exists()}
+
+
+def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
+    """YIELDS (Tuple[str, Path]): every text among the settings of the train and dev
+    corpus, as it may be a path.
+    """
+    training = config["training"]
+    corpora = tuple(f"{training[name]}." for name in ("train_corpus", "dev_corpus"))
+    for name, value in dict_to_dot(config).items():
+        is_setting = name.startswith(corpora) and ".@" not in name
+        if is_setting and isinstance(value, (str, Path)) and value:
+            yield name, Path(value)
+
+
+def _digest(path: Path) -> str:
+    """RETURNS (str): SHA-256 of a file, or of all below a folder and their names."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            digest.update(str(file.relative_to(path)).encode("utf8"))
+            with file.open("rb") as stream:
+                while block := stream.read(BLOCK_SIZE):
+                    digest.update(block)
+    return digest.hexdigest()

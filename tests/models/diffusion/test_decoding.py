@@ -1,0 +1,122 @@
+"""Pointers to spans, scores, and one proposal for each pair of boundaries."""
+
+from typing import List
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from spacy_spanner.models.diffusion.decoding import (
+    Proposals,
+    best_spans,
+    first_of_equals,
+    label_scores,
+)
+from spacy_spanner.models.diffusion.noise import TokenSpans
+
+
+def spans(*pairs: tuple) -> TokenSpans:
+    start, last = zip(*pairs)
+    return TokenSpans(torch.tensor([start]), torch.tensor([last]))
+
+
+def found(start: List[float], last: List[float]) -> tuple:
+    best = best_spans(torch.tensor([[start]]), torch.tensor([[last]]))
+    return int(best.start), int(best.last)
+
+
+@pytest.mark.parametrize(
+    "start, last, expected",
+    [
+        ([9, 0, 0], [0, 0, 9], (0, 2)),
+        ([0, 9, 0], [0, 9, 0], (1, 1)),
+        # Both favourites together are in the wrong order: 9 + 4 beats 5 + 9.
+        ([0, 0, 9], [5, 0, 4], (2, 2)),
+        ([5, 0, 9], [9, 0, 4], (0, 0)),
+        ([1, 1, 1], [1, 1, 1], (0, 0)),
+        ([3], [4], (0, 0)),
+    ],
+)
+def test_best_spans_by_hand(
+    start: List[float], last: List[float], expected: tuple
+) -> None:
+    assert found(start, last) == expected
+
+
+scores = st.lists(st.integers(-20, 20), min_size=6, max_size=6)
+
+
+@given(start=scores, last=scores)
+@settings(deadline=None)
+def test_best_spans_are_the_best_in_the_right_order(
+    start: List[int], last: List[int]
+) -> None:
+    first, end = found([float(s) for s in start], [float(s) for s in last])
+    assert first <= end
+    best = max(start[i] + last[j] for i in range(6) for j in range(i, 6))
+    assert start[first] + last[end] == best
+
+
+def proposals() -> Proposals:
+    log_start = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]]).log()
+    log_last = torch.tensor([[[0.3, 0.7], [0.5, 0.5]]]).log()
+    at = spans((0, 1), (1, 1))
+    return Proposals(at, log_start, log_last, log_start, log_last, torch.zeros(1, 2, 1))
+
+
+CLASSES = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]]]).log()
+
+
+def test_label_scores_are_the_probabilities_of_the_labels() -> None:
+    scores = label_scores(proposals(), CLASSES, "class")
+    assert scores.flatten().tolist() == pytest.approx([0.2, 0.3, 0.8, 0.1])
+
+
+def test_label_scores_of_the_paper_are_a_third_of_its_sum() -> None:
+    scores = label_scores(proposals(), CLASSES, "mean") * 3
+    expected = [0.9 + 0.7 + 0.2, 0.9 + 0.7 + 0.3, 0.8 + 0.5 + 0.8, 0.8 + 0.5 + 0.1]
+    assert scores.flatten().tolist() == pytest.approx(expected)
+
+
+def chosen(at: TokenSpans, score: List[float]) -> List[bool]:
+    result: Tensor = first_of_equals(at, torch.tensor([score]), 4)
+    return result[0].tolist()
+
+
+def test_first_of_equals_keeps_the_best_of_each_span() -> None:
+    at = spans((0, 1), (0, 1), (1, 1), (0, 1))
+    assert chosen(at, [0.2, 0.7, 0.1, 0.3]) == [False, True, True, False]
+
+
+def test_first_of_equals_keeps_the_first_of_equally_good_ones() -> None:
+    at = spans((2, 3), (2, 3), (2, 3))
+    assert chosen(at, [0.5, 0.5, 0.5]) == [True, False, False]
+
+
+def test_first_of_equals_keeps_one_of_scores_of_zero() -> None:
+    assert chosen(spans((0, 0), (0, 0)), [0.0, 0.0]) == [True, False]
+
+
+def test_first_of_equals_treats_windows_apart() -> None:
+    at = TokenSpans(torch.zeros(2, 1).long(), torch.zeros(2, 1).long())
+    assert first_of_equals(at, torch.tensor([[0.1], [0.9]]), 1).all()
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 3)),
+        min_size=1,
+        max_size=12,
+    )
+)
+@settings(deadline=None)
+def test_first_of_equals_keeps_every_span_once_with_its_best_score(rows: list) -> None:
+    at = spans(*[(min(a, b), max(a, b)) for a, b, _ in rows])
+    score = [number / 3 for *_, number in rows]
+    kept = chosen(at, score)
+    pairs = list(zip(at.start[0].tolist(), at.last[0].tolist()))
+    best = {pair: max(s for p, s in zip(pairs, score) if p == pair) for pair in pairs}
+    once = [(pair, s) for pair, s, keep in zip(pairs, score, kept) if keep]
+    assert sorted(once) == sorted(best.items())

@@ -1,0 +1,321 @@
+"""The denoiser: pooling, attention, pointers, classifiers, padding, gradients."""
+
+import math
+from typing import Any, Sequence, Tuple
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.diffusion.attention import Attention, DistanceBias
+from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
+from spacy_spanner.models.diffusion.noise import TokenSpans
+from spacy_spanner.models.diffusion.pointer import Pointer
+from spacy_spanner.models.diffusion.tokens import (
+    POOLINGS,
+    Distances,
+    SpanFeatures,
+    SpanPooling,
+    sinusoids,
+)
+
+WIDTH, N_LABELS = 6, 2
+VARIANTS = [
+    {},
+    {"lstm_width": 0},
+    {"self_attention": False},
+    {"cross_attention": False},
+    {"self_attention": False, "cross_attention": False, "n_layers": 2},
+    {"n_layers": 0},
+    {"pooling": "mean", "pointer": "sum", "classifier": "noisy"},
+    {"pooling": "boundaries"},
+]
+
+
+def build(seed: int = 0, **changes: Any) -> DiffusionModule:
+    torch.manual_seed(seed)
+    options = {
+        "lstm_width": 4,
+        "hidden_width": 8,
+        "ffn_width": 10,
+        "n_layers": 1,
+        "n_heads": 2,
+        "self_attention": True,
+        "cross_attention": True,
+        "pooling": "both",
+        "pointer": "product",
+        "classifier": "denoised",
+        "n_widths": 3,
+        "dropout": 0.2,
+        "input_dropout": 0.1,
+    }
+    module = DiffusionModule(WIDTH, N_LABELS, **{**options, **changes})  # type: ignore[arg-type]
+    for name, weight in module.named_parameters():
+        if (
+            "distance" in name or ".bias.start" in name or ".bias.last" in name
+        ):  # begins at 0, which would hide mistakes
+            torch.nn.init.normal_(weight)
+    return module
+
+
+def windows(lengths: Sequence[int]) -> WindowBatch:
+    """Random vectors, zero where padded."""
+    generator = torch.Generator().manual_seed(1)
+    shape = (len(lengths), max(lengths), WIDTH)
+    vectors = torch.randn(shape, generator=generator)
+    batch = WindowBatch(vectors, np.asarray(lengths))
+    return batch._replace(vectors=vectors * batch.mask[:, :, None])
+
+
+def noisy_spans(lengths: Sequence[int], n_spans: int = 3) -> TokenSpans:
+    rng = np.random.default_rng(0)
+    limit = np.asarray(lengths)[:, None, None]
+    ends = np.sort(rng.integers(limit, size=(len(lengths), n_spans, 2)))
+    return TokenSpans(torch.tensor(ends[:, :, 0]), torch.tensor(ends[:, :, 1]))
+
+
+def run(module: DiffusionModule, batch: WindowBatch) -> Tuple[Denoised, Tensor]:
+    spans = noisy_spans(batch.lengths.tolist())
+    time = torch.arange(len(batch.lengths)) * 7
+    memory = module.encode(batch)
+    denoised = module(memory, spans, time)
+    return denoised, module.classify(memory, denoised.state, spans)
+
+
+# --------------------------------------------------------------------- padding
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_module_gives_a_window_the_same_scores_alone_and_in_a_batch(
+    variant: Any,
+) -> None:
+    module, lengths = build(**variant).eval(), [2, 5, 1, 4]
+    batch, spans = windows(lengths), noisy_spans(lengths)
+    together, classes = run(module, batch)
+    for row, length in enumerate(lengths):
+        window = WindowBatch(batch.vectors[[row], :length], np.asarray([length]))
+        memory = module.encode(window)
+        own = TokenSpans(spans.start[[row]], spans.last[[row]])
+        alone = module(memory, own, torch.tensor([row * 7]))
+        torch.testing.assert_close(alone.start, together.start[[row], :, :length])
+        torch.testing.assert_close(alone.last, together.last[[row], :, :length])
+        named = module.classify(memory, alone.state, own)
+        torch.testing.assert_close(named, classes[[row]])
+
+
+def test_module_knows_no_absolute_positions() -> None:
+    module = build(lstm_width=0, cross_attention=False).eval()
+    vectors = windows([9]).vectors
+    spans = TokenSpans(torch.tensor([[4]]), torch.tensor([[6]]))
+    memory = module.encode(WindowBatch(vectors, np.asarray([9])))
+    cut = module.encode(WindowBatch(vectors[:, 3:], np.asarray([6])))
+    moved = TokenSpans(spans.start - 3, spans.last - 3)
+    time = torch.tensor([9])
+    torch.testing.assert_close(
+        module(memory, spans, time).start[:, :, 3:], module(cut, moved, time).start
+    )
+
+
+def test_module_does_not_read_behind_the_end_of_a_window() -> None:
+    module, batch = build().eval(), windows([2, 5])
+    garbage = batch.vectors.masked_fill(~batch.mask[:, :, None], 1e3)
+    (one, names), (other, others) = (
+        run(module, batch),
+        run(module, batch._replace(vectors=garbage)),
+    )
+    torch.testing.assert_close(one.start, other.start)
+    torch.testing.assert_close(names, others)
+
+
+def test_module_never_points_behind_the_end_of_a_window() -> None:
+    denoised, _ = run(build().eval(), windows([2, 5]))
+    for scores in (denoised.start, denoised.last):
+        assert not scores.softmax(dim=-1)[0, :, 2:].any()
+
+
+def test_memory_repeated_and_taken_is_that_of_the_windows() -> None:
+    module, batch = build().eval(), windows([2, 5, 3])
+    memory = module.encode(batch).repeat(2).take(slice(2, 4))
+    own = module.encode(WindowBatch(batch.vectors[[1, 1]], np.asarray([5, 5])))
+    spans = noisy_spans([5, 5])
+    time = torch.tensor([3, 4])
+    torch.testing.assert_close(
+        module(memory, spans, time).last, module(own, spans, time).last
+    )
+
+
+# --------------------------------------------------------- gradients and seeds
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_module_gives_every_parameter_a_gradient(variant: Any) -> None:
+    module = build(**variant).train()
+    denoised, classes = run(module, windows([5, 3]))
+    total = denoised.start.softmax(-1).square().sum() + classes.square().sum()
+    (total + denoised.last.softmax(-1).square().sum()).backward()
+    silent = [
+        name
+        for name, parameter in module.named_parameters()
+        if parameter.grad is None or not parameter.grad.any()
+    ]
+    # A constant on all keys changes no softmax.
+    assert [name for name in silent if not name.endswith("key.bias")] == []
+
+
+def test_module_of_one_seed_is_the_same_twice() -> None:
+    (first, _), (second, _) = (run(build(seed=3).eval(), windows([4])) for _ in "ab")
+    torch.testing.assert_close(first.start, second.start, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("rate", ["dropout", "input_dropout"])
+def test_module_drops_in_training_only(rate: str) -> None:
+    module = build(**{"dropout": 0.0, "input_dropout": 0.0, rate: 0.5})
+    batch = windows([4])
+
+    def once() -> Tensor:
+        return run(module, batch)[0].start
+
+    module.eval()
+    torch.testing.assert_close(once(), once())
+    module.train()
+    assert not torch.allclose(once(), once())
+
+
+# ------------------------------------------------------------------- what counts
+
+
+def changed(module: DiffusionModule, spans: TokenSpans, time: int) -> Tensor:
+    memory = module.eval().encode(windows([5]))
+    return module(memory, spans, torch.tensor([time])).start[0, 0]
+
+
+def test_module_is_told_the_timestep_and_both_boundaries() -> None:
+    module = build()
+
+    def at(start: int, last: int, time: int) -> Tensor:
+        spans = TokenSpans(torch.tensor([[start]]), torch.tensor([[last]]))
+        return changed(module, spans, time)
+
+    first = at(1, 3, 10)
+    for other in (at(0, 3, 10), at(1, 2, 10), at(1, 3, 500)):
+        assert not torch.allclose(first, other)
+
+
+@pytest.mark.parametrize("among_spans", [True, False])
+def test_module_with_self_attention_only_hears_of_other_spans(
+    among_spans: bool,
+) -> None:
+    module = build(self_attention=among_spans)
+    one = TokenSpans(torch.tensor([[1, 0]]), torch.tensor([[3, 0]]))
+    other = TokenSpans(torch.tensor([[1, 4]]), torch.tensor([[3, 4]]))
+    same = torch.allclose(changed(module, one, 10), changed(module, other, 10))
+    assert same != among_spans
+
+
+def test_module_names_a_denoised_span_the_same_whatever_it_came_from() -> None:
+    module = build().eval()
+    memory, spans = module.encode(windows([5])), noisy_spans([5])
+    states = [
+        module(memory, noisy, torch.tensor([time])).state
+        for noisy, time in ((spans, 900), (noisy_spans([2]), 3))
+    ]
+    assert not torch.allclose(*states)
+    torch.testing.assert_close(*(module.classify(memory, s, spans) for s in states))
+
+
+# ----------------------------------------------------------------------- parts
+
+
+def test_sinusoids_by_hand() -> None:
+    embedded = sinusoids(torch.tensor([2]), 4)[0].tolist()
+    assert embedded == pytest.approx(
+        [math.sin(2), math.sin(0.02), math.cos(2), math.cos(0.02)]
+    )
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_span_pooling_adds_its_parts(pooling: str) -> None:
+    torch.manual_seed(0)
+    pool, vectors = SpanPooling(3, 5, pooling), torch.randn(1, 6, 3)
+    spans = TokenSpans(torch.tensor([[1, 4, 0]]), torch.tensor([[3, 4, 5]]))
+    found = pool(vectors).of(spans)[0]
+    for row, (start, last) in enumerate([(1, 3), (4, 4), (0, 5)]):
+        expected = torch.zeros(5)
+        if pool.start is not None and pool.last is not None:
+            expected = pool.start(vectors[0, start]) + pool.last(vectors[0, last])
+        if pool.inside is not None:
+            expected = expected + pool.inside(vectors[0, start : last + 1].mean(dim=0))
+        torch.testing.assert_close(found[row], expected)
+    assert (pool.start is None) == (pooling == "mean")
+    assert (pool.inside is None) == (pooling == "boundaries")
+
+
+def test_span_features_take_the_mean_by_sums_from_the_left() -> None:
+    sums = torch.tensor([[[0.0], [1.0], [3.0], [6.0]]])
+    spans = TokenSpans(torch.tensor([[0, 1]]), torch.tensor([[2, 1]]))
+    features = SpanFeatures(None, None, sums)
+    assert features.of(spans).flatten().tolist() == [2.0, 2.0]
+
+
+def test_attention_equals_its_definition() -> None:
+    torch.manual_seed(0)
+    attention = Attention(4, 2)
+    x, tokens, bias = (
+        torch.randn(1, 2, 4),
+        torch.randn(1, 3, 4),
+        torch.randn(1, 2, 2, 3),
+    )
+    found = attention(x, attention.keys_values(tokens), bias)
+    query, key, value = (
+        part[0].split(2, dim=-1)
+        for part in (attention.query(x), attention.key(tokens), attention.value(tokens))
+    )
+    heads = [
+        (query[h] @ key[h].T / math.sqrt(2) + bias[0, h]).softmax(-1) @ value[h]
+        for h in range(2)
+    ]
+    torch.testing.assert_close(found[0], attention.output(torch.cat(heads, dim=-1)))
+
+
+def test_distances_are_bounded_and_read_from_the_left() -> None:
+    spans = TokenSpans(torch.tensor([[0, 2]]), torch.tensor([[1, 40]]))
+    found = Distances.between(spans, torch.ones(1, 50, dtype=torch.bool))
+    assert found.start[0, 0, :3].tolist() == [32, 33, 34]
+    assert found.start[0, 1, :3].tolist() == [30, 31, 32]
+    assert found.last[0, 1, [0, 7, 8, 9, 40, 49]].tolist() == [0, 0, 0, 1, 32, 41]
+    assert found.start[0, 0, 40:].tolist() == [64] * 10
+
+
+def test_distance_bias_adds_both_tables_and_hides_padding() -> None:
+    bias = DistanceBias(2)
+    torch.nn.init.normal_(bias.start.weight)
+    torch.nn.init.normal_(bias.last.weight)
+    spans = TokenSpans(torch.tensor([[1]]), torch.tensor([[2]]))
+    found = bias(Distances.between(spans, torch.tensor([[True, True, True, False]])))
+    assert found.shape == (1, 2, 1, 4)
+    torch.testing.assert_close(
+        found[0, :, 0, 0], bias.start.weight[31] + bias.last.weight[30]
+    )
+    assert (found[0, :, 0, 3] < -1000).all()
+
+
+@pytest.mark.parametrize("kind", ["product", "sum"])
+def test_pointer_compares_vectors_and_adds_what_the_distance_says(kind: str) -> None:
+    torch.manual_seed(0)
+    pointer = Pointer(4, kind)
+    torch.nn.init.normal_(pointer.distance.weight)
+    state, tokens, time = torch.randn(1, 1, 4), torch.randn(1, 3, 4), torch.randn(1, 4)
+    keys, mask = pointer.keys(tokens), torch.ones(1, 3, dtype=torch.bool)
+    distance = torch.tensor([[[30, 31, 32]]])
+    found = pointer(state, keys, distance, mask, time)[0, 0]
+    table = pointer.distance(F.gelu(time))[0]
+    query = pointer.query(state)[0, 0]
+    for token in range(3):
+        if pointer.hidden is None:
+            score = query @ keys[0, token] / 2
+        else:
+            score = pointer.hidden(F.relu(query + keys[0, token]))[0]
+        torch.testing.assert_close(found[token], score + table[30 + token])

@@ -1,0 +1,235 @@
+"""Schedules, noising, denoising steps and rounding, by hand and by properties."""
+
+import math
+from typing import List, Tuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from spacy_spanner.models.diffusion.noise import (
+    SCHEDULES,
+    add_noise,
+    denoise_step,
+    sampling_times,
+    signal_shares,
+    to_signal,
+    to_tokens,
+)
+
+# ------------------------------------------------------------------- schedules
+
+
+def cosine_share(step: int, n_steps: int) -> float:
+    """Nichol and Dhariwal's Equation 17, without the bound of β."""
+    first, now = (
+        math.cos((time / n_steps + 0.008) / 1.008 * math.pi / 2) ** 2
+        for time in (0, step + 1)
+    )
+    return now / first
+
+
+def test_cosine_schedule_follows_the_closed_form() -> None:
+    shares = signal_shares("cosine", 1000).tolist()
+    for step in (0, 1, 250, 500, 900, 997):
+        assert shares[step] == pytest.approx(cosine_share(step, 1000), rel=1e-5)
+
+
+def test_cosine_schedule_bounds_the_last_loss_of_signal() -> None:
+    shares = signal_shares("cosine", 1000).double()
+    # Without the bound the last share would be 0.
+    assert float(shares[-1] / shares[-2]) == pytest.approx(0.001, rel=1e-4)
+
+
+def test_cosine_schedule_of_two_steps_by_hand() -> None:
+    half = math.cos(0.508 / 1.008 * math.pi / 2) ** 2
+    first = math.cos(0.008 / 1.008 * math.pi / 2) ** 2
+    expected = [half / first, half / first * 0.001]
+    assert signal_shares("cosine", 2).tolist() == pytest.approx(expected)
+
+
+def test_linear_schedule_multiplies_what_the_betas_leave() -> None:
+    shares = signal_shares("linear", 1000).tolist()
+    assert shares[0] == pytest.approx(1 - 1e-4)
+    assert shares[1] == pytest.approx((1 - 1e-4) * (1 - 1e-4 - 0.0199 / 999))
+    betas = [1e-4 + (0.02 - 1e-4) * step / 999 for step in range(1000)]
+    assert shares[-1] == pytest.approx(math.prod(1 - b for b in betas), rel=1e-3)
+
+
+def test_linear_schedule_of_fewer_steps_loses_as_much() -> None:
+    assert signal_shares("linear", 100)[-1] < 1e-4
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("n_steps", [1, 2, 10, 1000])
+def test_schedule_falls_inside_the_unit_interval(schedule: str, n_steps: int) -> None:
+    shares = signal_shares(schedule, n_steps)
+    assert shares.shape == (n_steps,)
+    assert bool((shares > 0).all()) and bool((shares < 1).all())
+    assert bool((shares.diff() < 0).all())
+
+
+@pytest.mark.parametrize(
+    "n_steps, n_samples, expected",
+    [
+        (1000, 1, [(999, -1)]),
+        (1000, 5, [(999, 799), (799, 599), (599, 399), (399, 199), (199, -1)]),
+        (10, 3, [(9, 5), (5, 2), (2, -1)]),
+        (3, 3, [(2, 1), (1, 0), (0, -1)]),
+        (2, 5, [(1, 0), (0, -1)]),
+        (1, 1, [(0, -1)]),
+    ],
+)
+def test_sampling_times_are_an_arithmetic_subsequence(
+    n_steps: int, n_samples: int, expected: List[Tuple[int, int]]
+) -> None:
+    assert sampling_times(n_steps, n_samples) == expected
+
+
+# -------------------------------------------------------------------- noising
+
+
+def test_add_noise_at_the_first_step_changes_next_to_nothing() -> None:
+    signal = torch.tensor([[[-1.0, 0.5]]])
+    noisy = add_noise(signal, torch.ones(1, 1, 2), signal_shares("cosine", 1000)[:1])
+    assert noisy.flatten().tolist() == pytest.approx([-1.0, 0.5], abs=0.01)
+
+
+def test_add_noise_at_the_last_step_leaves_next_to_nothing() -> None:
+    noise = torch.tensor([[[0.3, -2.0]]])
+    shares = signal_shares("cosine", 1000)[-1:]
+    noisy = add_noise(torch.ones(1, 1, 2), noise, shares)
+    assert noisy.flatten().tolist() == pytest.approx([0.3, -2.0], abs=1e-3)
+
+
+def test_add_noise_by_hand_with_a_share_of_its_own_for_each_window() -> None:
+    signal = torch.tensor([[[1.0, -1.0]], [[1.0, -1.0]]])
+    noise = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]])
+    noisy = add_noise(signal, noise, torch.tensor([0.64, 0.36]))
+    assert noisy.flatten().tolist() == pytest.approx(
+        [0.8 + 0.3, -0.8 + 0.3, 0.6 + 0.4, -0.6 + 0.4]
+    )
+
+
+def test_denoise_step_by_hand() -> None:
+    # x_t = 0.8 · 1 + 0.6 · 0.5 = 1.1; to ᾱ = 0.36: 0.6 · 1 + 0.8 · 0.5.
+    earlier = denoise_step(torch.tensor([1.1]), torch.tensor([1.0]), 0.64, 0.36)
+    assert earlier.tolist() == pytest.approx([1.0])
+
+
+def test_denoise_step_takes_another_estimate_for_other_noise() -> None:
+    # x_t = 1.1 and x_0 = 0 mean ε = 1.1 / 0.6.
+    earlier = denoise_step(torch.tensor([1.1]), torch.tensor([0.0]), 0.64, 0.84)
+    assert earlier.tolist() == pytest.approx([0.4 * 1.1 / 0.6])
+
+
+def test_denoise_step_without_noise_left_is_the_estimate() -> None:
+    clean = denoise_step(torch.tensor([5.0]), torch.tensor([-0.2]), 0.1, 1.0)
+    assert clean.tolist() == pytest.approx([-0.2])
+
+
+@given(
+    signal=st.floats(-2, 2),
+    noise=st.floats(-3, 3),
+    share=st.floats(0.01, 0.98),
+    target=st.floats(0.01, 1.0),
+)
+@settings(deadline=None)
+def test_denoise_step_with_the_truth_goes_back_along_the_noise(
+    signal: float, noise: float, share: float, target: float
+) -> None:
+    shares = torch.tensor([share, target], dtype=torch.float64)
+    x, e = (torch.full((2, 1, 2), v, dtype=torch.float64) for v in (signal, noise))
+    later, earlier = add_noise(x, e, shares)
+    found = denoise_step(later, x[0], share, target)
+    torch.testing.assert_close(found, earlier)
+
+
+# ------------------------------------------------------------------- rounding
+
+
+def signal_of(start: int, last: int, length: int, scale: float = 1.0) -> List[float]:
+    signal = to_signal(
+        torch.tensor([[start]]), torch.tensor([[last]]), torch.tensor([length]), scale
+    )
+    return signal.flatten().tolist()
+
+
+def tokens_of(signal: List[float], length: int, scale: float = 1.0) -> Tuple[int, int]:
+    spans = to_tokens(torch.tensor([[signal]]), torch.tensor([length]), scale)
+    return int(spans.start), int(spans.last)
+
+
+@pytest.mark.parametrize(
+    "start, last, length, scale, expected",
+    [
+        (0, 0, 1, 1.0, [-1.0, -1.0]),
+        (0, 0, 2, 1.0, [-1.0, -1.0]),
+        (1, 1, 2, 1.0, [1.0, -1.0]),
+        (0, 1, 2, 1.0, [-1.0, 1.0]),
+        (0, 9, 10, 1.0, [-1.0, 1.0]),
+        (9, 9, 10, 1.0, [1.0, -1.0]),
+        (3, 6, 10, 2.0, [-2 / 3, -2 / 3]),
+    ],
+)
+def test_to_signal_by_hand(
+    start: int, last: int, length: int, scale: float, expected: List[float]
+) -> None:
+    assert signal_of(start, last, length, scale) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "signal, length, expected",
+    [
+        ([0.9, 0.9], 1, (0, 0)),
+        ([-5.0, 5.0], 1, (0, 0)),
+        ([-0.1, -0.1], 2, (0, 0)),
+        ([0.1, -0.1], 2, (1, 1)),
+        ([-0.1, 0.1], 2, (0, 1)),
+        ([0.1, 0.1], 2, (1, 1)),  # as wide as the window allows
+        ([-3.0, 3.0], 10, (0, 9)),
+        ([3.0, 3.0], 10, (9, 9)),
+        ([0.0, -1.0], 9, (4, 4)),
+        ([-1.0, 0.0], 9, (0, 4)),
+    ],
+)
+def test_to_tokens_by_hand(
+    signal: List[float], length: int, expected: Tuple[int, int]
+) -> None:
+    assert tokens_of(signal, length) == expected
+
+
+def test_to_tokens_with_a_larger_scale_reads_the_same_number_nearer_to_the_middle() -> (
+    None
+):
+    assert tokens_of([1.0, -1.0], 9, scale=2.0) == (6, 8)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("length", [1, 2, 3, 10, 256])
+def test_to_tokens_undoes_to_signal(length: int, scale: float) -> None:
+    pairs = [(s, e) for s in range(length) for e in range(s, length)][
+        :: 1 + length // 9
+    ]
+    start, last = (torch.tensor([column]) for column in zip(*pairs))
+    lengths = torch.tensor([length])
+    spans = to_tokens(to_signal(start, last, lengths, scale), lengths, scale)
+    assert torch.equal(spans.start, start) and torch.equal(spans.last, last)
+
+
+def windows_and_noise() -> st.SearchStrategy:
+    numbers = st.floats(-10, 10, width=32)
+    return st.tuples(st.integers(1, 300), st.lists(numbers, min_size=2, max_size=2))
+
+
+@given(st.lists(windows_and_noise(), min_size=1, max_size=4))
+@settings(deadline=None)
+def test_to_tokens_of_anything_lies_inside_its_window(rows: List) -> None:
+    lengths = torch.tensor([length for length, _ in rows])
+    signal: Tensor = torch.tensor([[numbers] for _, numbers in rows])
+    spans = to_tokens(signal, lengths, 1.0)
+    assert bool((spans.start >= 0).all())
+    assert bool((spans.start <= spans.last).all())
+    assert bool((spans.last < lengths[:, None]).all())
