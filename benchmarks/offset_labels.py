@@ -132,8 +132,9 @@ def by_decoding(nlp: Language, examples: Sequence[Example]) -> List[Dict[str, An
     before, rows = pipe.cfg["decoding"], []
     for decoding in DECODINGS:
         pipe.cfg["decoding"] = decoding
-        for example in examples:
-            example.predicted = nlp(example.predicted)
+        bare = [example.predicted for example in examples]
+        for example, doc in zip(examples, list(nlp.pipe(bare))):
+            example.predicted = doc
         scores = score_spans(examples, spans_key=SPANS_KEY)
         values = {name: scores[f"spans_{SPANS_KEY}_{name}"] for name in "prf"}
         n_gold = sum(len(example.reference.spans[SPANS_KEY]) for example in examples)

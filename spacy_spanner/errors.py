@@ -296,7 +296,7 @@ class Warnings(metaclass=_CodedMessages):
         "those on other documents will be. Give others with --test."
     )
     SW110 = (
-        "The best model of the run is that of step {step}, with score {score:.4f}; it "
+        "The best model of the run is that of step {step}, with score {score}; it "
         "is not in {folder}, and nothing but the run's own output has it. If no better "
         "one comes, copy model-best from there."
     )

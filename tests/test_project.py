@@ -37,7 +37,7 @@ def test_workflow_trains_scores_and_reports_once(checkout: Path) -> None:
     assert f"{100 * scores['spans_ents_f']:.1f}" in report
     assert 0 < scores["spans_ents_f"] < 1
     again = run(checkout, "all", *variables)
-    for command in ("corpus", "train", "evaluate", "report"):
+    for command in ("corpus", "statistics", "train", "evaluate", "report"):
         assert f"Skipping '{command}'" in again.stdout
 
 

@@ -76,9 +76,8 @@ def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> Plai
             stop = end - tags
             shown = unescape(piece.group())
             text.append(shown)
-            # An escape is one character at the place where it begins.
-            step = 0 if piece["escape"] else 1
-            places += [place + step * index for index in range(len(shown))]
+            # An escape is one character, at the place where it begins.
+            places += range(place, place + len(shown))
     return PlainText("".join(text), places, breaks, stop)
 
 

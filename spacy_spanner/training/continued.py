@@ -66,7 +66,8 @@ def _keep_best(run: Remainder, output: Path) -> None:
     if evaluations[-1].score == best.score:
         _save(run, output / DIR_MODEL_BEST)
     elif not (output / DIR_MODEL_BEST).exists():
-        message = Warnings.SW110.format(step=best.step, score=best.score, folder=output)
+        score = f"{best.score:.4f}"
+        message = Warnings.SW110.format(step=best.step, score=score, folder=output)
         warnings.warn(message, stacklevel=3)
 
 

@@ -73,6 +73,17 @@ def test_convert_tolerates_a_share(
     assert "boundaries inside tokens" in done.output
 
 
+def test_convert_counts_what_the_target_cannot_hold(tmp_path: Path) -> None:
+    spans = [[0, 3, "X"], [0, 13, "Y"]]
+    item = {"text": "Ann left. Bob won.", "spans": spans, "sentences": [0, 10]}
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps(item))
+    done = run("convert", path, tmp_path / "out.conll", "--window", "doc")
+    assert done.exit_code == 1
+    assert "6 tokens, 1 entities" in done.output
+    assert "[SP054] 1 of 2 entities are lost" in " ".join(done.output.split())
+
+
 def test_convert_does_not_count_duplicates_as_lost(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text(json.dumps({"text": "a b", "spans": 2 * [[0, 1, "X"]]}))

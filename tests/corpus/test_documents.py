@@ -75,6 +75,15 @@ def test_entity_without_a_place_is_listed(
     assert lost.examples == [Lost("a.txt", 7, text, mention[2], reason)]
 
 
+@pytest.mark.parametrize("mention", [(0, 4, "X"), (4, 7, "X"), (3, 4, "X")])
+def test_entity_may_fill_its_sentence(
+    blank: Language, mention: Tuple[int, int, str]
+) -> None:
+    (doc,), lost = build(tokens(mention), blank)
+    assert spans_of(doc) == [mention]
+    assert not lost.reasons
+
+
 def test_entity_across_sentences_stays_where_windows_are_documents(
     blank: Language,
 ) -> None:

@@ -23,6 +23,9 @@ def settle(rows: Rows, ends: str = "auto") -> int:
         pytest.param([(0, 1, 5, 1), (2, 5, 5, 2)], 0, id="to the end, exclusive"),
         pytest.param([(0, 1, 1, 1)], 0, id="the only token, exclusive"),
         pytest.param([], 0, id="no entity"),
+        pytest.param([(5, 5, 5, 1), (1, 1, 5, 2)], 1, id="empty at the end, inclusive"),
+        pytest.param([(5, 5, 5, 1), (1, 5, 5, 2)], 0, id="empty at the end, exclusive"),
+        pytest.param([(1, 9, 5, 1), (1, 1, 5, 2)], 1, id="too long, inclusive"),
     ],
 )
 def test_settle_ends_finds_evidence(rows: Rows, added: int) -> None:

@@ -208,6 +208,15 @@ def test_lean_file_holds_what_documents_hold(with_ents: bool) -> None:
     assert loaded[0].has_unknown_spaces == docs[0].has_unknown_spaces
 
 
+def test_lean_file_holds_ids_of_parts() -> None:
+    doc = Doc(NLP.vocab, words=["a", "b"])
+    doc.spans["parts"] = [Span(doc, 0, 1, label="X", span_id="T77")]
+    found = LeanDocBin()
+    found.add(doc)
+    (loaded,) = DocBin().from_bytes(found.to_bytes()).get_docs(Vocab())
+    assert loaded.spans["parts"][0].id_ == "T77"
+
+
 def test_writer_of_a_folder_makes_files_of_limited_size(tmp_path: Path) -> None:
     writer = SpacyWriter(tmp_path / "out", shard_tokens=10)
     for doc in SAMPLE * 2:

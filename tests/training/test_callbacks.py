@@ -16,8 +16,8 @@ from spacy_spanner.training.callbacks import (
     make_freeze_encoder,
     make_register_pipeline,
 )
-from spacy_spanner.training.optimizers import make_adamw
-from spacy_spanner.training.parameters import ENCODER, owner_of
+from spacy_spanner.training.optimizers import gradients, make_adamw
+from spacy_spanner.training.parameters import ENCODER, owner_of, set_frozen
 
 from ..helpers import NESTED, SMALL_ENCODER, blank_pipeline, make_examples, small_model
 from .test_optimizers import weights
@@ -144,6 +144,30 @@ def test_freeze_leaves_frozen_gradients_out_of_the_clip() -> None:
     torch.testing.assert_close(
         move, clipped / (clipped.abs() + 1), atol=1e-6, rtol=1e-3
     )
+
+
+def test_thawed_head_is_clipped_by_the_norm_of_its_own_step() -> None:
+    """Its tensors come first and were not in the step before, whose factor is old."""
+    nlp = owned()
+    examples = started(nlp)
+    pipe = nlp.get_pipe(NAME)
+    optimizer = make_adamw(encoder=0.0, head=0.0, weight_decay=0.0, grad_clip=0.01)
+    for frozen in (True, False):
+        set_frozen(pipe, "head", frozen)
+        nlp.update(examples, sgd=False)
+        norm = torch.stack([grad.norm() for grad in gradients(pipe.model)]).norm()
+        shim = pipe.model.get_ref("output_layer").shims[0]
+        grads = {
+            name: weight.grad.clone()
+            for name, weight in shim.module.named_parameters()
+            if weight.grad is not None
+        }
+        pipe.finish_update(optimizer)
+        optimizer.step_schedules()
+    assert len(grads) > 5
+    for name, grad in grads.items():
+        expected = 0.1 * grad * 0.01 / (norm + 1e-6)
+        torch.testing.assert_close(optimizer.states[shim.id, name].mean, expected)
 
 
 def test_freeze_only_components_that_are_named() -> None:

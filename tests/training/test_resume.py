@@ -220,11 +220,12 @@ def test_resume_of_a_complete_run_trains_no_step(
     stopped: Path, tmp_path: Path, overrides: Dict[str, Any]
 ) -> None:
     shutil.copytree(stopped / "out" / "model-best", tmp_path / "out" / "model-best")
-    whole = load_run(copy_of_run(stopped, tmp_path), overrides=overrides)
-    assert finish_run(whole, tmp_path / "out") == 0
-    assert_same_weights(
-        tmp_path / "out" / "model-last", stopped / "step-10" / "pipeline"
-    )
+    folder, last = copy_of_run(stopped, tmp_path), tmp_path / "out" / "model-last"
+    assert finish_run(load_run(folder, overrides=overrides), last.parent) == 0
+    assert_same_weights(last, stopped / "step-10" / "pipeline")
+    (last / "mark").touch()
+    assert finish_run(load_run(folder, overrides=overrides), last.parent) == 0
+    assert (last / "mark").exists()
 
 
 def copy_of_run(folder: Path, tmp_path: Path) -> Path:

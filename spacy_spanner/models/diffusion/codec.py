@@ -18,7 +18,15 @@ from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch, best_labels
 from ...errors import Warnings
-from ...settings import above_0, at_least, check, not_negative, one_of, optional
+from ...settings import (
+    above_0,
+    at_least,
+    check,
+    not_negative,
+    one_of,
+    optional,
+    probability,
+)
 from ...spans import repeats
 from ...types import Bools, Floats, Ints, SpanTable
 from .decoding import SCORES, Proposals, best_spans, first_of_equals, label_scores
@@ -58,11 +66,13 @@ SPANS_AT_ONCE = 4096
 class DiffusionCodec:
     """Settings of the denoiser.
 
-    The first two may be changed at any time, without new training.
+    The first three may be changed at any time, without new training.
 
     steps (int): γ, denoising steps in prediction.
     spans (int): K in prediction: noisy spans for each window, and so the most entities
         that can be found in one.
+    eta (float): η, how much of the noise is renewed between two steps, from 0 to 1. All
+        noise comes from `seed`.
     train_spans (int): K in training.
     draws (int): in training, how many timesteps are drawn for each window; the encoder
         runs once for all.
@@ -83,6 +93,7 @@ class DiffusionCodec:
 
     steps: int = 5
     spans: int = 60
+    eta: float = 1.0
     train_spans: int = 60
     draws: int = 1
     timesteps: int = 1000
@@ -101,6 +112,7 @@ class DiffusionCodec:
             self,
             steps=at_least(1),
             spans=at_least(1),
+            eta=probability,
             train_spans=at_least(1),
             draws=at_least(1),
             timesteps=at_least(1),
@@ -162,11 +174,11 @@ class DiffusionCodec:
         proposals = self._denoise(module, memory, noisy, time)
         if module.reads_denoised:
             spans, target = _taught_spans(proposals.spans, noisy, gold)
-            matched = self._match(noisy, proposals, None, gold)
+            matched = self._match(noisy, proposals, None, gold, targets.taught)
             classes = module.classify(memory, proposals.state, spans)
         else:
             classes = module.classify(memory, proposals.state, noisy)
-            matched = self._match(noisy, proposals, classes, gold)
+            matched = self._match(noisy, proposals, classes, gold, targets.taught)
             target = matched_classes(matched, gold)
         loss = self._boundary_loss(proposals, matched, gold, memory.mask)
         loss = loss + class_loss(classes, target, self.no_entity_weight)
@@ -206,6 +218,7 @@ class DiffusionCodec:
         proposals: Proposals,
         classes: Optional[Tensor],
         gold: GoldTensors,
+        taught: Bools,
     ) -> Tensor:
         """Match proposals with gold by -(P^l + P^r + P^c), and by how near they were.
 
@@ -214,14 +227,8 @@ class DiffusionCodec:
         """
         costs = matching_costs(proposals, classes, gold)
         costs += self.distance_cost * boundary_distances(noisy, gold)
-        numbers = gold.mask.sum(dim=1, keepdim=True).expand(-1, 1)
         # One copy to the host for the whole batch.
-        host = torch.cat([costs.flatten(1), numbers], dim=1).cpu().numpy()
-        matched = match(
-            host[:, :-1].reshape(costs.shape),
-            host[:, -1].astype(int).tolist(),
-            self.repeats,
-        )
+        matched = match(costs.cpu().numpy(), taught, self.repeats)
         return torch.as_tensor(matched, device=gold.start.device)
 
     def _boundary_loss(
@@ -272,10 +279,10 @@ class DiffusionCodec:
         """
         device = lengths.device
         shares = [*signal_shares(self.schedule, self.timesteps).tolist(), 1.0]
-        noise = np.random.default_rng(self.seed).standard_normal((self.spans, 2), "f")
-        x = torch.as_tensor(noise, device=device).expand(len(lengths), -1, -1)
+        x = self._noise(0, device).expand(len(lengths), -1, -1)
         starts, lasts, scores = [], [], []
-        for now, then in sampling_times(self.timesteps, self.steps):
+        times = sampling_times(self.timesteps, self.steps)
+        for step, (now, then) in enumerate(times, start=1):
             noisy = to_tokens(x, lengths, self.scale)
             time = torch.full_like(lengths, now)
             proposals = self._denoise(module, memory, noisy, time)
@@ -284,9 +291,24 @@ class DiffusionCodec:
             lasts.append(proposals.spans.last)
             scores.append(label_scores(proposals, classes, self.score))
             clean = to_signal(*proposals.spans, lengths, self.scale)
-            x = denoise_step(x, clean, shares[now], shares[then])
+            x = denoise_step(
+                x,
+                clean,
+                self._noise(step, device),
+                share=shares[now],
+                target=shares[then],
+                eta=self.eta,
+            )
         spans = TokenSpans(torch.cat(starts, dim=1), torch.cat(lasts, dim=1))
         return spans, torch.cat(scores, dim=1)
+
+    def _noise(self, step: int, device: torch.device) -> Tensor:
+        """Draw the same noise for every window; more spans begin with the same ones.
+
+        RETURNS (Tensor): (span, 2)
+        """
+        rng = np.random.default_rng([self.seed, step])
+        return torch.as_tensor(rng.standard_normal((self.spans, 2), "f"), device=device)
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""

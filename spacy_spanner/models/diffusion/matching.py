@@ -4,30 +4,31 @@ The assignment is found on the host by SciPy, a window at a time, on one copy of
 costs of the batch.
 """
 
-from typing import Optional, Sequence
+from typing import Optional
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ...types import Floats, Ints
+from ...types import Bools, Floats, Ints
 
 NOBODY = -1
 
 
-def match(costs: Floats, n_gold: Sequence[int], repeats: Optional[int] = None) -> Ints:
+def match(costs: Floats, taught: Bools, repeats: Optional[int] = None) -> Ints:
     """Give each gold span the proposals that cost least, without sharing.
 
     costs (Floats): Shape: (batch, span, gold)
-    n_gold (Sequence[int]): gold spans of each window; further columns are padding.
+    taught (Bools): which gold spans want proposals. Shape: (batch, gold)
     repeats (Optional[int]): proposals for each gold span at most; None for as many as
         there are, so that every proposal of a window with gold is matched.
     RETURNS (Ints): the gold span of each proposal, or `NOBODY`. Shape: (batch, span)
     """
     n_windows, n_spans, _ = costs.shape
     matched = np.full((n_windows, n_spans), NOBODY, dtype=np.int64)
-    for window, number in enumerate(n_gold):
-        if number:
-            columns = repeated(number, n_spans, repeats)
+    for window in range(n_windows):
+        (gold,) = np.nonzero(taught[window])
+        if len(gold):
+            columns = gold[repeated(len(gold), n_spans, repeats)]
             rows, chosen = linear_sum_assignment(costs[window][:, columns])
             matched[window, rows] = columns[chosen]
     return matched

@@ -1,7 +1,7 @@
 """The diffusion of span boundaries: schedules, noising, denoising steps, rounding.
 
 Section 4 of "DiffusionNER: Boundary Diffusion for Named Entity Recognition" (ACL 2023),
-with the deterministic sampler of "Denoising Diffusion Implicit Models" (η = 0).
+with the sampler of "Denoising Diffusion Implicit Models" (ICLR 2021).
 
 A span travels as two numbers: its left boundary and its width, both scaled from the
 window's tokens to [-λ, λ]. The first token and one token of width are -λ, the last
@@ -103,15 +103,28 @@ def add_noise(signal: Tensor, noise: Tensor, share: Tensor) -> Tensor:
     return share.sqrt() * signal + (1 - share).sqrt() * noise
 
 
-def denoise_step(noisy: Tensor, signal: Tensor, share: float, target: float) -> Tensor:
-    """Go from x_t to an earlier step, given what x_0 is believed to be.
+def denoise_step(
+    noisy: Tensor,
+    signal: Tensor,
+    fresh: Tensor,
+    *,
+    share: float,
+    target: float,
+    eta: float,
+) -> Tensor:
+    """Go from x_t to an earlier step s, given what x_0 is believed to be.
 
-    The noise that x_t must hold is ε = (x_t - √ᾱ_t x_0) / √(1 - ᾱ_t), and the earlier
-    step holds less of the same: √ᾱ_s x_0 + √(1 - ᾱ_s) ε.
+    The noise that x_t must hold is ε = (x_t - √ᾱ_t x_0) / √(1 - ᾱ_t). The earlier step
+    holds less of it, and some new noise z in its place:
+    √ᾱ_s x_0 + √(1 - ᾱ_s - σ²) ε + σ z, σ² = η² (1 - ᾱ_s) / (1 - ᾱ_t) (1 - ᾱ_t / ᾱ_s).
 
     noisy, signal (Tensor): x_t and the estimate of x_0. Shape: (batch, span, 2)
+    fresh (Tensor): z. Shape: (span, 2)
     share, target (float): ᾱ_t and ᾱ_s.
+    eta (float): η, from 0 (the noise stays the same) to 1 (mostly new).
     RETURNS (Tensor): x_s. Shape: (batch, span, 2)
     """
     noise = (noisy - math.sqrt(share) * signal) / math.sqrt(1 - share)
-    return math.sqrt(target) * signal + math.sqrt(1 - target) * noise
+    variance = eta**2 * (1 - target) / (1 - share) * (1 - share / target)
+    kept = math.sqrt(max(1 - target - variance, 0.0))
+    return math.sqrt(target) * signal + kept * noise + math.sqrt(variance) * fresh

@@ -32,12 +32,15 @@ class DiffusionTargets(NamedTuple):
     The draws of a window stand in a row.
 
     gold (GoldTable): (batch, gold)
+    taught (Bools): which of it may be matched: all, or where there is more than spans,
+        the part that was drawn. Shape: (batch, gold)
     start, last (Ints): the spans that noise is added to. Shape: (batch, span)
     noise (Floats): ε. Shape: (batch, span, 2)
     time (Ints): how noisy the spans of a window are. Shape: (batch,)
     """
 
     gold: GoldTable
+    taught: Bools
     start: Ints
     last: Ints
     noise: Floats
@@ -69,8 +72,12 @@ def repeat_rows(gold: GoldTable, times: int) -> GoldTable:
 
 
 class CleanSpans(NamedTuple):
-    """The spans that noise is added to, both ends inclusive. Shapes: (batch, span)"""
+    """The spans that noise is added to, both ends inclusive. Shapes: (batch, span)
 
+    taught (Bools): the gold that is among them. Shape: (batch, gold)
+    """
+
+    taught: Bools
     start: Ints
     last: Ints
 
@@ -105,7 +112,9 @@ def expand(
     limit = lengths[:, None, None]
     ends = np.sort(rng.integers(limit, size=(len(lengths), n_spans, 2)), axis=2)
     use_random = (turn >= numbers) if expansion == "random" else numbers == 0
+    rank = np.argsort(order, axis=1)
     return CleanSpans(
+        gold.mask & (rank < n_spans),
         np.where(use_random, ends[:, :, 0], start),
         np.where(use_random, ends[:, :, 1], last),
     )

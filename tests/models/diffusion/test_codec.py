@@ -117,13 +117,14 @@ distinct = st.lists(spans_of_six, max_size=8, unique_by=lambda row: row[:2])
     steps=st.integers(1, 12),
     more=st.integers(0, 9),
     schedule=st.sampled_from(["cosine", "linear"]),
+    eta=st.sampled_from([0.0, 0.5, 1.0]),
 )
 @settings(max_examples=40, deadline=None)
 def test_candidates_of_a_perfect_denoiser_are_the_gold_for_every_setting(
-    gold: List[Rows], steps: int, more: int, schedule: str
+    gold: List[Rows], steps: int, more: int, schedule: str, eta: float
 ) -> None:
     n_spans = max(1, *map(len, gold)) + more
-    codec = DiffusionCodec(steps, n_spans, schedule=schedule)
+    codec = DiffusionCodec(steps, n_spans, eta, schedule=schedule)
     expected = [sorted(rows) for rows in gold]
     assert found(codec, Oracle(gold), [6] * len(gold)) == expected
 
@@ -321,6 +322,7 @@ def test_targets_warn_once_of_windows_with_more_gold_than_spans() -> None:
         ("steps", 0),
         ("spans", 0),
         ("spans", 2.5),
+        ("eta", 1.1),
         ("train_spans", 0),
         ("draws", 0),
         ("timesteps", 0),

@@ -17,7 +17,11 @@ def matched(
 ) -> List[int]:
     table = np.asarray([costs], dtype=np.float32)
     number = table.shape[2] if n_gold is None else n_gold
-    return match(table, [number], repeats)[0].tolist()
+    return match(table, first(number, table.shape[2]), repeats)[0].tolist()
+
+
+def first(number: int, n_gold: int) -> np.ndarray:
+    return np.arange(n_gold)[None] < number
 
 
 # Three proposals, two gold spans: the cheapest pairs leave out the second proposal.
@@ -54,7 +58,15 @@ def test_match_with_more_gold_than_proposals_takes_the_best_gold() -> None:
 def test_match_treats_windows_apart() -> None:
     costs = np.zeros((2, 2, 2), dtype=np.float32)
     costs[0, 0, 1] = costs[1, 1, 0] = -1
-    assert match(costs, [2, 1], 1).tolist() == [[1, 0], [NOBODY, 0]]
+    taught = np.asarray([[True, True], [True, False]])
+    assert match(costs, taught, 1).tolist() == [[1, 0], [NOBODY, 0]]
+
+
+def test_match_leaves_out_gold_that_is_not_taught() -> None:
+    costs = np.asarray([[[-9.0, 0.0, -9.0], [-9.0, -1.0, -9.0]]], dtype=np.float32)
+    taught = np.asarray([[False, True, False]])
+    assert match(costs, taught, None).tolist() == [[1, 1]]
+    assert match(costs, taught, 1).tolist() == [[NOBODY, 1]]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +89,7 @@ def test_repeated_lists_gold_in_turns(
 @given(arrays(np.float32, (1, 4, 3), elements=st.floats(-3, 0, width=16)))
 @settings(deadline=None)
 def test_match_costs_no_more_than_any_other_assignment(costs: np.ndarray) -> None:
-    chosen = match(costs, [3], 1)[0]
+    chosen = match(costs, first(3, 3), 1)[0]
     total = sum(costs[0, row, gold] for row, gold in enumerate(chosen) if gold >= 0)
     best = min(
         sum(costs[0, row, gold] for gold, row in enumerate(rows))
@@ -95,7 +107,7 @@ def test_match_costs_no_more_than_any_other_assignment(costs: np.ndarray) -> Non
 def test_match_gives_each_gold_span_its_share(
     costs: np.ndarray, n_gold: int, repeats: Optional[int]
 ) -> None:
-    chosen = match(costs, [n_gold], repeats)[0]
+    chosen = match(costs, first(n_gold, 3), repeats)[0]
     counts = [int((chosen == gold).sum()) for gold in range(n_gold)]
     assert sum(counts) == int((chosen >= 0).sum())
     most = 7 if repeats is None else repeats

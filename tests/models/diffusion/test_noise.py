@@ -113,21 +113,45 @@ def test_add_noise_by_hand_with_a_share_of_its_own_for_each_window() -> None:
     )
 
 
+def step(
+    noisy: float, signal: float, share: float, target: float, eta: float = 0.0
+) -> float:
+    x, clean, fresh = (torch.tensor([value]) for value in (noisy, signal, 2.0))
+    return denoise_step(x, clean, fresh, share=share, target=target, eta=eta).item()
+
+
 def test_denoise_step_by_hand() -> None:
     # x_t = 0.8 · 1 + 0.6 · 0.5 = 1.1; to ᾱ = 0.36: 0.6 · 1 + 0.8 · 0.5.
-    earlier = denoise_step(torch.tensor([1.1]), torch.tensor([1.0]), 0.64, 0.36)
-    assert earlier.tolist() == pytest.approx([1.0])
+    assert step(1.1, 1.0, 0.64, 0.36) == pytest.approx(1.0)
 
 
 def test_denoise_step_takes_another_estimate_for_other_noise() -> None:
     # x_t = 1.1 and x_0 = 0 mean ε = 1.1 / 0.6.
-    earlier = denoise_step(torch.tensor([1.1]), torch.tensor([0.0]), 0.64, 0.84)
-    assert earlier.tolist() == pytest.approx([0.4 * 1.1 / 0.6])
+    assert step(1.1, 0.0, 0.64, 0.84) == pytest.approx(0.4 * 1.1 / 0.6)
 
 
-def test_denoise_step_without_noise_left_is_the_estimate() -> None:
-    clean = denoise_step(torch.tensor([5.0]), torch.tensor([-0.2]), 0.1, 1.0)
-    assert clean.tolist() == pytest.approx([-0.2])
+def test_denoise_step_with_new_noise_by_hand() -> None:
+    # σ² = 0.36 / 0.64 · (1 - 0.36 / 0.64) = 0.24609375; ε = (1.0 - 0.6) / 0.8 = 0.5.
+    kept = math.sqrt(0.36 - 0.24609375)
+    expected = 0.8 * 1.0 + kept * 0.5 + math.sqrt(0.24609375) * 2.0
+    assert step(1.0, 1.0, 0.36, 0.64, eta=1.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
+def test_denoise_step_without_noise_left_is_the_estimate(eta: float) -> None:
+    assert step(5.0, -0.2, 0.1, 1.0, eta) == pytest.approx(-0.2)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
+def test_denoise_step_leaves_as_much_noise_as_the_forward_process(eta: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    noise, fresh = torch.randn(2, 100_000, generator=generator).double()
+    later = math.sqrt(0.3) * 1.5 + math.sqrt(0.7) * noise
+    earlier = denoise_step(
+        later, torch.tensor(1.5), fresh, share=0.3, target=0.6, eta=eta
+    )
+    assert earlier.mean().item() == pytest.approx(math.sqrt(0.6) * 1.5, abs=0.01)
+    assert earlier.var().item() == pytest.approx(0.4, abs=0.01)
 
 
 @given(
@@ -143,7 +167,7 @@ def test_denoise_step_with_the_truth_goes_back_along_the_noise(
     shares = torch.tensor([share, target], dtype=torch.float64)
     x, e = (torch.full((2, 1, 2), v, dtype=torch.float64) for v in (signal, noise))
     later, earlier = add_noise(x, e, shares)
-    found = denoise_step(later, x[0], share, target)
+    found = denoise_step(later, x[0], x[0], share=share, target=target, eta=0.0)
     torch.testing.assert_close(found, earlier)
 
 

@@ -93,6 +93,20 @@ def test_expand_of_more_gold_than_spans_takes_all_over_time() -> None:
     assert seen == set(range(9))
 
 
+@pytest.mark.parametrize("n_spans, n_taught", [(1, 1), (2, 2), (3, 3), (9, 3)])
+def test_expand_teaches_the_gold_that_was_drawn(n_spans: int, n_taught: int) -> None:
+    gold = table([(0, 1, 0), (1, 2, 0), (2, 3, 0)], [])
+    spans = expand(
+        gold,
+        np.asarray([3, 3]),
+        n_spans=n_spans,
+        expansion="repeat",
+        rng=np.random.default_rng(0),
+    )
+    assert spans.taught.sum(axis=1).tolist() == [n_taught, 0]
+    assert set(spans.start[0].tolist()) == set(np.nonzero(spans.taught[0])[0].tolist())
+
+
 @given(length=st.integers(1, 40), expansion=st.sampled_from(["repeat", "random"]))
 @settings(deadline=None)
 def test_expand_without_gold_draws_spans_inside_the_window(
