@@ -29,6 +29,7 @@ HOMES: Dict[str, List[str]] = {
         "evaluation/matching.py",
         "evaluation/partial.py",
         "evaluation/records.py",
+        "evaluation/tables.py",
         "evaluation/thresholds.py",
         "models/*/smoothing.py",
         "models/*/soft_nms.py",
