@@ -187,7 +187,7 @@ def pipeline(folder: Path, prompts: int) -> Language:
 @pytest.fixture(scope="module")
 def learned(tiny_bert: Path) -> Language:
     nlp = pipeline(tiny_bert, 2)
-    train(nlp, make_examples(nlp, NESTED), updates=200)
+    train(nlp, make_examples(nlp, NESTED), updates=300)
     return nlp
 
 
