@@ -6,7 +6,6 @@ from typing import Any, Dict, List, Optional
 import srsly
 import typer
 from datasets import ROOT
-from report import markdown_table
 from spacy.cli._util import setup_gpu
 from spacy.util import load_config
 from train import config_path, overrides
@@ -15,6 +14,7 @@ from wasabi import msg
 from spacy_spanner.cli.progress import track
 from spacy_spanner.evaluation.analyses.experiments import Plan, Variant, run_variants
 from spacy_spanner.evaluation.analyses.summaries import by_name, summarize
+from spacy_spanner.evaluation.tables import markdown_table
 from spacy_spanner.files import staged_folder, write_json
 
 TABLES = ROOT / "configs" / "ablations.yml"

@@ -1,11 +1,13 @@
 """Write the scores of all models of a dataset as one Markdown page."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict
 
 import srsly
 import typer
 from wasabi import msg
+
+from spacy_spanner.evaluation.tables import markdown_table, percent
 
 COLUMNS = {
     "P": "spans_ents_p",
@@ -15,17 +17,6 @@ COLUMNS = {
     "F1 nested": "spans_ents_nested_f",
     "ECE": "spans_ents_ece",
 }
-
-
-def percent(value: Optional[float]) -> str:
-    """RETURNS (str): the share in percent; a dash for nothing to score."""
-    return "-" if value is None else f"{100 * value:.1f}"
-
-
-def markdown_table(header: List[str], rows: List[List[str]]) -> str:
-    """RETURNS (str): a table; all columns but the first are numbers."""
-    rule = ["---"] + ["--:"] * (len(header) - 1)
-    return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
 
 
 def render(dataset: str, scores: Dict[str, Dict[str, Any]]) -> str:

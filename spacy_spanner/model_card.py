@@ -4,11 +4,12 @@ Everything comes from the pipeline: labels and settings from its components, sco
 `meta.json`, where training and `spanner evaluate` results are kept.
 """
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from spacy.language import Language
 from spacy.util import registry
 
+from .evaluation.tables import markdown_table, percent
 from .labelled_pipe import NO_SETTINGS, LabelledPipe
 
 # The first line tells notes of ours from those of a user.
@@ -52,7 +53,12 @@ def render_card(nlp: Language) -> str:
         ["licence", nlp.meta.get("license") or "not given"],
         ["author", nlp.meta.get("author") or "not given"],
     ]
-    parts = [f"# {name}", description, table(["", ""], facts), render_notes(nlp)]
+    parts = [
+        f"# {name}",
+        description,
+        markdown_table(["", ""], facts, numbers=False),
+        render_notes(nlp),
+    ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -87,7 +93,7 @@ def _component_parts(nlp: Language, name: str, pipe: Any) -> List[str]:
         _data(nlp, pipe),
         *_score_parts(scores),
         "### Settings",
-        table(["setting", "value"], rows),
+        markdown_table(["setting", "value"], rows, numbers=False),
         "### Limits",
         _limits(settings),
     ]
@@ -154,13 +160,13 @@ def _score_parts(scores: Dict[str, Any]) -> List[str]:
     parts = [
         "### Scores",
         "In percent, on the development data. Boundaries and label must be right.",
-        table(["spans", "P", "R", "F1"], rows),
+        markdown_table(["spans", "P", "R", "F1"], rows),
     ]
     for title, key in (("type", "per_type"), ("tokens", "by_length")):
         by_name = scores.get(key) or {}
         rows = [[name, *map(percent, _prf(row))] for name, row in by_name.items()]
         if rows:
-            parts.append(table([title, "P", "R", "F1"], rows))
+            parts.append(markdown_table([title, "P", "R", "F1"], rows))
     return [*parts, *_calibration_parts(scores)]
 
 
@@ -181,7 +187,7 @@ def _calibration_parts(scores: Dict[str, Any]) -> List[str]:
         "### Calibration",
         f"Expected calibration error: {percent(scores['ece'])}. How often spans of a "
         "score are right:",
-        table(["score", "spans", "mean score", "right"], rows),
+        markdown_table(["score", "spans", "mean score", "right"], rows),
     ]
 
 
@@ -202,17 +208,3 @@ def _limits(settings: Any) -> str:
 
 def _prf(row: Dict[str, Any]) -> Iterable[Optional[float]]:
     return (row[letter] for letter in "prf")
-
-
-def percent(value: Optional[float]) -> str:
-    """RETURNS (str): in percent; a dash where there is nothing to score."""
-    return "-" if value is None else f"{100 * value:.1f}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """RETURNS (str): a Markdown table; bars in cells are escaped."""
-    numbers = all(cell in ("P", "spans") for cell in header[1:2])
-    rule = ["---", *(["--:" if numbers else "---"] * (len(header) - 1))]
-    lines = [header, rule, *rows]
-    escaped = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)

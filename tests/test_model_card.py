@@ -13,7 +13,6 @@ from spacy_spanner.model_card import (
     make_card_callback,
     render_card,
     render_notes,
-    table,
 )
 
 from .cli.helpers import run
@@ -96,7 +95,3 @@ def test_command_writes_the_readme_of_a_folder(nlp: Language, tmp_path: Path) ->
     run("model-card", tmp_path / "model", "--force")
     run("model-card", tmp_path / "model", "-o", tmp_path / "card.md")
     assert (tmp_path / "card.md").read_bytes() == readme.read_bytes()
-
-
-def test_table_escapes_bars() -> None:
-    assert table(["a"], [["x|y"]]) == "| a |\n| --- |\n| x\\|y |"

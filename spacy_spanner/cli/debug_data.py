@@ -38,16 +38,7 @@ def debug_data_cli(
     with plain_errors():
         prepare(code=code_path)
         checks = debug_data(config, parse_config_overrides(ctx.args), test=test)
-    show: Dict[str, Callable] = {
-        "error": msg.fail,
-        "warning": msg.warn,
-        "good": msg.good,
-    }
-    for check in checks:
-        msg.divider(check.component)
-        for finding in check.findings:
-            say = show.get(finding.level, msg.good)
-            say(finding.text, finding.advice or None)
+    show(checks)
     if output is not None:
         write_json(output, [as_json(check) for check in checks])
     levels = [finding.level for check in checks for finding in check.findings]
@@ -55,6 +46,15 @@ def debug_data_cli(
     msg.text(f"{levels.count('error')} errors, {levels.count('warning')} warnings")
     if wrong:
         raise typer.Exit(1)
+
+
+def show(checks: List[Any]) -> None:
+    """Print the findings about each component."""
+    marks: Dict[str, Callable] = {"error": msg.fail, "warning": msg.warn}
+    for check in checks:
+        msg.divider(check.component)
+        for finding in check.findings:
+            marks.get(finding.level, msg.good)(finding.text, finding.advice or None)
 
 
 def as_json(check: Any) -> Dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional
 import typer
 from wasabi import msg
 
+from ..evaluation.tables import percent
 from .app import app
 from .progress import track
 from .shell import (
@@ -16,7 +17,6 @@ from .shell import (
     MODEL,
     distinct_names,
     load,
-    percent,
     plain_errors,
     prepare,
 )

@@ -63,8 +63,3 @@ def distinct_names(models: Sequence[str]) -> List[str]:
     while len({path[-size:] for path in paths}) < n_distinct:
         size += 1
     return ["/".join(path[-size:]) for path in paths]
-
-
-def percent(value: Optional[float]) -> str:
-    """RETURNS (str): in percent; a dash for nothing to score."""
-    return "-" if value is None else f"{100 * value:.1f}"

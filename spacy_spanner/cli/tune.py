@@ -7,9 +7,10 @@ import typer
 from wasabi import msg
 
 from ..errors import Warnings
+from ..evaluation.tables import percent
 from .app import app
 from .progress import track
-from .shell import CODE, FORCE, GPU, KEY, MODEL, load, percent, plain_errors, prepare
+from .shell import CODE, FORCE, GPU, KEY, MODEL, load, plain_errors, prepare
 
 
 @app.command("tune")
@@ -48,20 +49,21 @@ def tune_cli(
         with new_folder(output, force=force) as folder:
             nlp.to_disk(folder)
             write_json(folder / "tuning.json", found)
-    msg.table(
-        score_rows(found),
-        header=HEADER,
-        aligns=["l", "l", "r", "r", "r", "r"],
-        divider=True,
-    )
-    for name, value in found["settings"]["after"].items():
-        msg.text(f"{name}: {found['settings']['before'][name]} -> {value}")
+    show(found)
     if test is None:
         msg.warn(Warnings.SW070.format(dev=dev))
     msg.good(f"Wrote {output}")
 
 
 HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
+
+
+def show(found: Dict[str, Any]) -> None:
+    """Print scores and settings before and after."""
+    aligns = ["l", "l", "r", "r", "r", "r"]
+    msg.table(score_rows(found), header=HEADER, aligns=aligns, divider=True)
+    for name, value in found["settings"]["after"].items():
+        msg.text(f"{name}: {found['settings']['before'][name]} -> {value}")
 
 
 def score_rows(found: Dict[str, Any]) -> List[List[str]]:

@@ -89,19 +89,10 @@ def tune(
     corpora = {"dev": read_corpus(dev, nlp, source.key)}
     if test is not None:
         corpora["test"] = read_corpus(test, nlp, source.key)
-    scores: Dict[str, Dict[str, Any]] = {"before": {}, "after": {}}
     before = read_settings(source)
     measure = _measure(nlp, source, corpora, track)
-    scores["before"] = measure()
-    if goal.temperature and "temperature" in source.pipe.cfg:
-        source.pipe.cfg["temperature"] = 1.0
-        spans = scored_spans(_unfiltered(nlp, source, corpora["dev"], track))
-        source.pipe.cfg["temperature"] = fit_temperature(spans.score, spans.right)
-    readings = _unfiltered(nlp, source, corpora["dev"], track)
-    chosen = choose_thresholds(readings, goal)
-    source.pipe.cfg["threshold"] = chosen["threshold"]
-    if "label_thresholds" in source.pipe.cfg:
-        source.pipe.cfg["label_thresholds"] = chosen["label_thresholds"]
+    scores = {"before": measure()}
+    _choose_settings(nlp, source, corpora["dev"], goal, track)
     scores["after"] = measure()
     return {
         "component": source.name,
@@ -110,6 +101,21 @@ def tune(
         "settings": {"before": before, "after": read_settings(source)},
         "scores": scores,
     }
+
+
+def _choose_settings(
+    nlp: Language, source: SpanSource, dev: List[Example], goal: Goal, track: Track
+) -> None:
+    """Set the temperature, and then the thresholds on the new scale."""
+    cfg = source.pipe.cfg
+    if goal.temperature and "temperature" in cfg:
+        cfg["temperature"] = 1.0
+        spans = scored_spans(_unfiltered(nlp, source, dev, track))
+        cfg["temperature"] = fit_temperature(spans.score, spans.right)
+    chosen = choose_thresholds(_unfiltered(nlp, source, dev, track), goal)
+    cfg["threshold"] = chosen["threshold"]
+    if "label_thresholds" in cfg:
+        cfg["label_thresholds"] = chosen["label_thresholds"]
 
 
 def read_settings(source: SpanSource) -> Dict[str, Any]:

@@ -55,14 +55,8 @@ def settings_grid(
     RAISES (ValueError): SP080 for a setting that the component does not have.
     """
     pipe: Any = nlp.get_pipe(name)
-    for axis in (rows, columns):
-        if axis.setting not in pipe.cfg:
-            settings = ", ".join(pipe.cfg)
-            raise ValueError(
-                Errors.SP080.format(
-                    component=name, setting=axis.setting, settings=settings
-                )
-            )
+    _require_setting(name, pipe, rows.setting)
+    _require_setting(name, pipe, columns.setting)
     saved = dict(pipe.cfg)
     pairs = [(row, column) for row in rows.values for column in columns.values]
     cells: List[Dict[str, Any]] = []
@@ -81,6 +75,14 @@ def settings_grid(
         for key in ("f", "words_per_second")
     }
     return {"rows": rows._asdict(), "columns": columns._asdict(), **tables}
+
+
+def _require_setting(name: str, pipe: Any, setting: str) -> None:
+    if setting not in pipe.cfg:
+        settings = ", ".join(pipe.cfg)
+        raise ValueError(
+            Errors.SP080.format(component=name, setting=setting, settings=settings)
+        )
 
 
 def _measure(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:

@@ -1,6 +1,6 @@
 """Tables of counts as shaded grids: label confusion and boundary offsets."""
 
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
 
 from .style import BLUE, GREEN, PAPER, RED, new_figure, styled
 
@@ -29,7 +29,7 @@ def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
         for column, value in enumerate(values):
             # In the last row and column are spurious and missed spans.
             color = BLUE if row == column else RED
-            _cell(axes, row, column, value, value / total, color)
+            _cell(axes, (row, column), value, value / total, color)
     _frame(axes, labels, labels, "predicted", "gold")
     return figure
 
@@ -68,16 +68,17 @@ def offset_figure(table: Dict[str, Any]) -> "Figure":
         for column, value in enumerate(values):
             right = row == column == middle
             share = 0.35 if right and value else value / most
-            _cell(axes, row, column, value, share, GREEN if right else RED)
+            _cell(axes, (row, column), value, share, GREEN if right else RED)
     _frame(axes, names, names, "end: predicted minus gold", "start: predicted - gold")
     return figure
 
 
 def _cell(
-    axes: "Axes", row: int, column: int, value: int, share: float, color: str
+    axes: "Axes", cell: Tuple[int, int], value: int, share: float, color: str
 ) -> None:
     from matplotlib.patches import Rectangle
 
+    row, column = cell
     place = (column - 0.5, row - 0.5)
     style: Dict[str, Any] = {"edgecolor": PAPER, "linewidth": 1.5, "facecolor": color}
     shade = Rectangle(place, 1, 1, alpha=0.06 + 0.5 * min(share, 1.0), **style)

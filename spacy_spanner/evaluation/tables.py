@@ -1,0 +1,26 @@
+"""Numbers and tables as text, for pages and terminals."""
+
+from typing import Iterable, Optional, Sequence
+
+
+def percent(value: Optional[float]) -> str:
+    """RETURNS (str): the share in percent; a dash for nothing to score."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def markdown_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True
+) -> str:
+    """Lay out a table.
+
+    header (Sequence[str]): names of the columns.
+    rows (Iterable[Sequence[str]]): cells.
+    numbers (bool): whether all columns but the first are aligned as numbers.
+    RETURNS (str): Markdown; bars in cells are escaped.
+    """
+    rule = ["---", *(["--:" if numbers else "---"] * (len(header) - 1))]
+    escaped = [
+        [str(cell).replace("|", "\\|") for cell in line]
+        for line in (header, rule, *rows)
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
