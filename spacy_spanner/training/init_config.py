@@ -91,8 +91,7 @@ def build_config(wishes: Wishes) -> Config:
     nlp = spacy.blank(wishes.lang)  # also finds the factories
     factory = find_factory(wishes.model)
     config = Config(nlp.config.copy())
-    steps = wishes.steps or wishes.recipe.steps
-    config["vars"] = {"spans_key": wishes.spans_key, "steps": steps}
+    config["vars"] = {"spans_key": wishes.spans_key}
     sentences = ["sentencizer"] if wishes.window == "sentence" else []
     config["nlp"]["pipeline"] = [*sentences, factory]
     config["components"] = {name: {"factory": name} for name in sentences}
@@ -144,7 +143,7 @@ def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
     return {
         "dropout": 0.1,
         "patience": recipe.patience,
-        "max_steps": "${vars.steps}",
+        "max_steps": wishes.steps or recipe.steps,
         "eval_frequency": recipe.eval_frequency,
         "annotating_components": sentences,
         "before_to_disk": CARD,
@@ -178,7 +177,7 @@ def _optimizer(wishes: Wishes) -> Dict[str, Any]:
     warm_up = {
         "@schedules": "warmup_linear.v1",
         "warmup_steps": max(1, round(WARM_UP * steps)),
-        "total_steps": "${vars.steps}",
+        "total_steps": steps,  # no variable: optimizers are resolved alone, too
     }
     return {
         "@optimizers": "spacy_spanner.AdamW.v1",
