@@ -43,17 +43,11 @@ def find_texts(path: Path) -> List[Path]:
         found = {p.with_suffix(".txt") for p in path.rglob("*.ann")}
         texts = sorted(found | set(path.rglob("*.txt")))
     for text in texts:
-        for one, other in (
-            (text, text.with_suffix(".ann")),
-            (
-                text.with_suffix(".ann"),
-                text,
-            ),
-        ):
-            if not one.is_file():
-                raise ValueError(
-                    Errors.SP057.format(source=other.name, missing=one.name)
-                )
+        ann = text.with_suffix(".ann")
+        for wanted, source in (text, ann.name), (ann, text.name):
+            if not wanted.is_file():
+                message = Errors.SP057.format(source=source, missing=wanted.name)
+                raise ValueError(message)
     return texts
 
 

@@ -138,8 +138,8 @@ def _in_words(layout: Layout) -> str:
 def split_columns(line: str) -> List[str]:
     """RETURNS (List[str]): columns, apart by tabs where there are any, or by spaces."""
     if "\t" in line:
-        parts = line.rstrip("\r\n").split("\t")
-        return [part for part in (part.strip(" ") for part in parts) if part]
+        parts = (part.strip(" \r\n") for part in line.split("\t"))
+        return [part for part in parts if part]
     return [part for part in line.strip("\r\n ").split(" ") if part]
 
 

@@ -1,9 +1,10 @@
 """Read files so that every mistake in them is told with file and line."""
 
+import contextlib
 import json
 import re
 from pathlib import Path
-from typing import Any, Iterator, List, NamedTuple, NoReturn
+from typing import Any, Iterator, NamedTuple, NoReturn
 
 from ..errors import Errors
 
@@ -78,10 +79,13 @@ def _with_mark(encoding: str) -> str:
 def _describe(path: Path, encoding: str, error: Exception) -> str:
     """Find the line: the decoder works on blocks and does not know it."""
     line = 1
-    if isinstance(error, UnicodeError):
-        with path.open(encoding=encoding, errors="replace") as lines:
-            marked = (n for n, text in enumerate(lines, start=1) if "\ufffd" in text)
-            line = next(marked, 1)
+    # What cannot be decoded becomes a surrogate, which no text contains.
+    with (
+        contextlib.suppress(UnicodeError, LookupError),
+        path.open(encoding=encoding, errors="surrogateescape") as lines,
+    ):
+        broken = (n for n, text in enumerate(lines, 1) if _SURROGATE.search(text))
+        line = next(broken, 1)
     problem = getattr(error, "reason", str(error))
     return Errors.SP050.format(
         source=path.name, line=line, encoding=encoding, problem=problem
@@ -102,24 +106,11 @@ def read_json_items(path: Path, encoding: str = "utf-8") -> Iterator[JsonItem]:
     YIELDS (JsonItem): objects of an array, or the value of each line.
     RAISES (ValueError): SP001 where the file is not JSON.
     """
-    first, *_ = [line for line in _head(path, encoding, 1)] or [""]
+    first = next(filter(str.strip, read_lines(path, encoding)), "")
     if _parses(first):
         yield from _json_lines(path, encoding)
-        return
-    text = read_text(path, encoding)
-    _check_surrogates(text, path.name, 1)
-    yield from _json_values(text, path.name)
-
-
-def _head(path: Path, encoding: str, size: int) -> List[str]:
-    """RETURNS (List[str]): the first lines that are not blank."""
-    found: List[str] = []
-    for line in read_lines(path, encoding):
-        if line.strip():
-            found.append(line)
-        if len(found) == size:
-            break
-    return found
+    else:
+        yield from _json_values(read_text(path, encoding), path.name)
 
 
 def _parses(line: str) -> bool:
@@ -153,12 +144,11 @@ def parse_json(text: str, source: str, line: int) -> Any:
     return value
 
 
-def _check_surrogates(text: str, source: str, line: int, value: Any = None) -> None:
+def _check_surrogates(text: str, source: str, line: int, value: Any) -> None:
     """Halves of characters, escaped as "\\ud83d", decode but cannot be written."""
     if "\\ud" not in text and "\\uD" not in text:
         return
-    shown = json.dumps(value, ensure_ascii=False) if value is not None else ""
-    if _SURROGATE.search(shown):
+    if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
         fail(source, line, "half of a character (a lone surrogate)", text.strip())
 
 

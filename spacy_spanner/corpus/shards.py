@@ -103,15 +103,24 @@ class SpacyWriter:
             self._flush()
 
     def _flush(self) -> None:
-        path = self.target
-        if self.limit is not None:
-            path = self.target / f"{len(self.paths):05}.spacy"
+        path = self._path(len(self.paths))
         path.parent.mkdir(parents=True, exist_ok=True)
         self._bin.to_disk(path)
         self.paths.append(path)
         self._bin, self._n_tokens = self._make(), 0
 
+    def _path(self, number: int) -> Path:
+        if self.limit is None:
+            return self.target
+        return self.target / f"{number:05}.spacy"
+
     def close(self) -> None:
-        """Write what is left; an empty file where there was nothing at all."""
+        """Write what is left, an empty file where there was nothing at all, and delete
+        further files of a larger corpus that was written here before.
+        """
         if self._n_tokens or not self.paths:
             self._flush()
+        further = len(self.paths)
+        while self.limit is not None and self._path(further).exists():
+            self._path(further).unlink()
+            further += 1

@@ -102,7 +102,7 @@ class BratWriter:
     def add(self, doc: Doc) -> None:
         """Write text and annotations."""
         self._n_docs += 1
-        stem = self._folder / f"{self._n_docs:06}"
+        stem = self._stem(self._n_docs)
         with stem.with_suffix(".txt").open("w", encoding="utf8", newline="") as file:
             file.write(doc.text)
         lines = []
@@ -122,8 +122,16 @@ class BratWriter:
             parts += _lines_of(span)
         yield from ((label, parts) for (_, label), parts in flagged.items())
 
+    def _stem(self, number: int) -> Path:
+        return self._folder / f"{number:06}"
+
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Delete further files of a larger corpus that was written here before."""
+        further = self._n_docs + 1
+        while self._stem(further).with_suffix(".ann").exists():
+            self._stem(further).with_suffix(".ann").unlink()
+            self._stem(further).with_suffix(".txt").unlink(missing_ok=True)
+            further += 1
 
 
 def _lines_of(span: Span) -> List[Tuple[int, int]]:

@@ -33,9 +33,16 @@ def test_read_lines_of_another_encoding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("read", [read_text, lambda path: list(read_lines(path))])
 def test_bytes_that_are_no_text_are_found(tmp_path: Path, read) -> None:  # type: ignore
-    path = write_file(tmp_path, "a.txt", b"a\nb\n\xffc\nd\n")
+    path = write_file(tmp_path, "a.txt", "a\n\ufffd\n".encode() + b"\xffc\nd\n")
     with pytest.raises(ValueError, match=r"SP050.*a\.txt, line 3: .*utf-8"):
         read(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "idna", "rot13", "gb18030"])
+def test_bytes_of_any_other_encoding_are_told(tmp_path: Path, encoding: str) -> None:
+    path = write_file(tmp_path, "a.txt", b"a\n\xff\xff\xff\n")
+    with pytest.raises(ValueError, match=r"SP050.*a\.txt, line \d"):
+        list(read_lines(path, encoding))
 
 
 def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:

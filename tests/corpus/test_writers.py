@@ -227,6 +227,21 @@ def test_writer_of_a_folder_makes_files_of_limited_size(tmp_path: Path) -> None:
     assert found == [describe(doc) for doc in SAMPLE * 2]
 
 
+def test_writer_of_a_smaller_corpus_leaves_nothing_of_the_larger(
+    tmp_path: Path,
+) -> None:
+    for docs in (SAMPLE * 2, SAMPLE[:1]):
+        shards = SpacyWriter(tmp_path / "shards", shard_tokens=1)
+        brat = BratWriter(tmp_path / "brat", "ents")
+        for doc in docs:
+            shards.add(doc)
+            brat.add(doc)
+        shards.close()
+        brat.close()
+    names = sorted(path.name for path in tmp_path.rglob("*.*"))
+    assert names == ["00000.spacy", "000001.ann", "000001.txt"]
+
+
 def test_writer_of_a_file_makes_one_even_if_empty(tmp_path: Path) -> None:
     writer = SpacyWriter(tmp_path / "out.spacy", shard_tokens=1)
     writer.close()
