@@ -212,7 +212,7 @@ def print_tables(result: Dict[str, Any]) -> None:
     moves = range(-limit, limit + 1)
     rows = [
         (
-            f"beyond {move:+d}" if abs(move) == limit else f"{move:+d}",
+            f"{move:+d} and beyond" if abs(move) == limit else f"{move:+d}",
             *(
                 f"{100 * result['offsets'][side].get(str(move), 0):.2f}"
                 for side in ("start", "end")

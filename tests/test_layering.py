@@ -53,6 +53,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/classifier.py",
         "models/*/loss.py",
         "models/*/pointer.py",
+        "models/*/sampling.py",
         "models/*/tokens.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],

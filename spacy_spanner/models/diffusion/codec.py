@@ -2,9 +2,6 @@
 
 In training, gold spans are repeated and moved by noise of a random strength, and the
 module learns to find the way back. In prediction, pure noise is denoised in steps.
-
-The noise of prediction is drawn from `seed` alone and is the same for every window, so
-that what is found in a window depends on nothing but the window.
 """
 
 import warnings
@@ -31,16 +28,15 @@ from ...spans import repeats
 from ...types import Bools, Floats, Ints, SpanTable
 from .decoding import SCORES, Proposals, best_spans, first_of_equals, label_scores
 from .loss import (
-    PADDED,
     POINTER_LOSSES,
     GoldTensors,
     boundary_distances,
     class_loss,
-    exact_classes,
     log_probabilities,
     matched_classes,
     matching_costs,
     pointer_loss,
+    taught_spans,
 )
 from .matching import NOBODY, match
 from .module import DiffusionModule
@@ -48,12 +44,12 @@ from .noise import (
     SCHEDULES,
     TokenSpans,
     add_noise,
-    denoise_step,
-    sampling_times,
+    join_spans,
     signal_shares,
     to_signal,
     to_tokens,
 )
+from .sampling import sample
 from .targets import EXPANSIONS, DiffusionTargets, make_targets
 from .tokens import TokenMemory
 
@@ -141,13 +137,10 @@ class DiffusionCodec:
     ) -> DiffusionTargets:
         """Draw timesteps, and noise to add to the gold.
 
-        gold (Sequence[SpanTable]): spans of each window.
-        lengths (Ints): tokens per window. Shape: (window,)
         rng (Generator): source of timesteps, noise, and of all random spans.
         RETURNS (DiffusionTargets): windows × draws rows.
         """
-        most = max((spans.n_spans for spans in gold), default=0)
-        if most > self.spans:
+        if any(spans.n_spans > self.spans for spans in gold):
             _warn_of_few_spans(self.spans)
         return make_targets(
             [spans.take(~repeats(spans)) for spans in gold],
@@ -173,7 +166,7 @@ class DiffusionCodec:
         memory = module.encode(batch).repeat(self.draws)
         proposals = self._denoise(module, memory, noisy, time)
         if module.reads_denoised:
-            spans, target = _taught_spans(proposals.spans, noisy, gold)
+            spans, target = taught_spans(proposals.spans, noisy, gold)
             matched = self._match(noisy, proposals, None, gold, targets.taught)
             classes = module.classify(memory, proposals.state, spans)
         else:
@@ -236,11 +229,9 @@ class DiffusionCodec:
     ) -> Tensor:
         """RETURNS (Tensor): the loss of both pointers on matched proposals."""
         chosen = matched.clamp(min=0)
-        loss = pointer_loss(
-            proposals.start, gold.start.gather(1, chosen), mask, self.pointer_loss
-        ) + pointer_loss(
-            proposals.last, gold.last.gather(1, chosen), mask, self.pointer_loss
-        )
+        start, last = gold.start.gather(1, chosen), gold.last.gather(1, chosen)
+        loss = pointer_loss(proposals.start, start, mask, self.pointer_loss)
+        loss = loss + pointer_loss(proposals.last, last, mask, self.pointer_loss)
         return (loss * (matched != NOBODY)).sum()
 
     def candidates(
@@ -277,62 +268,29 @@ class DiffusionCodec:
         RETURNS (Tuple[TokenSpans, Tensor]): denoised spans of all steps, and the scores
             of their labels. Shapes: (batch, step·span), (batch, step·span, label)
         """
-        device = lengths.device
-        shares = [*signal_shares(self.schedule, self.timesteps).tolist(), 1.0]
-        x = self._noise(0, device).expand(len(lengths), -1, -1)
-        starts, lasts, scores = [], [], []
-        times = sampling_times(self.timesteps, self.steps)
-        for step, (now, then) in enumerate(times, start=1):
-            noisy = to_tokens(x, lengths, self.scale)
-            time = torch.full_like(lengths, now)
+
+        def denoise(noisy: TokenSpans, time: Tensor) -> Tuple[TokenSpans, Tensor]:
             proposals = self._denoise(module, memory, noisy, time)
             classes = module.classify(memory, proposals.state, proposals.spans)
-            starts.append(proposals.spans.start)
-            lasts.append(proposals.spans.last)
-            scores.append(label_scores(proposals, classes, self.score))
-            clean = to_signal(*proposals.spans, lengths, self.scale)
-            x = denoise_step(
-                x,
-                clean,
-                self._noise(step, device),
-                share=shares[now],
-                target=shares[then],
-                eta=self.eta,
-            )
-        spans = TokenSpans(torch.cat(starts, dim=1), torch.cat(lasts, dim=1))
-        return spans, torch.cat(scores, dim=1)
+            return proposals.spans, label_scores(proposals, classes, self.score)
 
-    def _noise(self, step: int, device: torch.device) -> Tensor:
-        """Draw the same noise for every window; more spans begin with the same ones.
-
-        RETURNS (Tensor): (span, 2)
-        """
-        rng = np.random.default_rng([self.seed, step])
-        return torch.as_tensor(rng.standard_normal((self.spans, 2), "f"), device=device)
+        found = sample(
+            denoise,
+            lengths,
+            n_spans=self.spans,
+            n_samples=self.steps,
+            n_steps=self.timesteps,
+            schedule=self.schedule,
+            scale=self.scale,
+            eta=self.eta,
+            seed=self.seed,
+        )
+        spans, scores = zip(*found)
+        return join_spans(*spans), torch.cat(scores, dim=1)
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""
         return spans.score
-
-
-def _taught_spans(
-    denoised: TokenSpans, noisy: TokenSpans, gold: GoldTensors
-) -> Tuple[TokenSpans, Tensor]:
-    """Collect what a classifier of denoised spans learns from: these, for they are what
-    it will see; the noisy ones, for more spans that are no entity; and the gold.
-
-    RETURNS (Tuple[TokenSpans, Tensor]): spans and their classes. (batch, span)
-    """
-    both = TokenSpans(
-        torch.cat([denoised.start, noisy.start], dim=1),
-        torch.cat([denoised.last, noisy.last], dim=1),
-    )
-    gold_class = torch.where(gold.mask, gold.label + 1, PADDED)
-    spans = TokenSpans(
-        torch.cat([both.start, gold.start], dim=1),
-        torch.cat([both.last, gold.last], dim=1),
-    )
-    return spans, torch.cat([exact_classes(both, gold), gold_class], dim=1)
 
 
 @cache

@@ -1,6 +1,6 @@
 """What the denoiser is punished for: wrong boundaries and wrong names."""
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from .decoding import Proposals
 from .matching import NOBODY
-from .noise import TokenSpans
+from .noise import TokenSpans, join_spans
 
 PADDED = -1
 POINTER_LOSSES = ("softmax", "sigmoid")
@@ -71,6 +71,20 @@ def matched_classes(matched: Tensor, gold: GoldTensors) -> Tensor:
     """
     label = gold.label.gather(1, matched.clamp(min=0))
     return torch.where(matched == NOBODY, 0, label + 1)
+
+
+def taught_spans(
+    denoised: TokenSpans, noisy: TokenSpans, gold: GoldTensors
+) -> Tuple[TokenSpans, Tensor]:
+    """Collect what a classifier of denoised spans learns from: these, for they are what
+    it will see; the noisy ones, for more spans that are no entity; and the gold.
+
+    RETURNS (Tuple[TokenSpans, Tensor]): spans and their classes. (batch, span)
+    """
+    both = join_spans(denoised, noisy)
+    gold_class = torch.where(gold.mask, gold.label + 1, PADDED)
+    classes = torch.cat([exact_classes(both, gold), gold_class], dim=1)
+    return join_spans(both, TokenSpans(gold.start, gold.last)), classes
 
 
 def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tensor:

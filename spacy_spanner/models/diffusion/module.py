@@ -8,7 +8,7 @@ What only depends on the tokens is computed once for all denoising steps (`encod
 keys and values of the attention, keys of the pointers, and what spans are pooled from.
 """
 
-from typing import NamedTuple, Optional, Union, cast
+from typing import Any, NamedTuple, Optional, Union, cast
 
 from torch import Tensor, nn
 
@@ -48,22 +48,20 @@ class DiffusionModule(nn.Module):
         *,
         lstm_width: int,
         hidden_width: int,
-        ffn_width: int,
         n_layers: int,
-        n_heads: int,
-        self_attention: bool,
-        cross_attention: bool,
         pooling: str,
         pointer: str,
         classifier: str,
         n_widths: int,
         dropout: float,
         input_dropout: float,
+        **layer: Any,
     ) -> None:
         """Build the layers; see `architecture.build_diffusion_model` for the arguments.
 
         n_in (int): size of the token vectors.
         n_labels (int): number of labels; "no entity" comes on top, as class 0.
+        **layer: what each `DenoiserLayer` gets besides.
         """
         super().__init__()
         self.lstm: Optional[BiLSTM] = None
@@ -81,14 +79,7 @@ class DiffusionModule(nn.Module):
             nn.Linear(hidden_width, hidden_width),
         )
         layers = (
-            DenoiserLayer(
-                hidden_width,
-                n_heads=n_heads,
-                ffn_width=ffn_width,
-                dropout=dropout,
-                self_attention=self_attention,
-                cross_attention=cross_attention,
-            )
+            DenoiserLayer(hidden_width, dropout=dropout, **layer)
             for _ in range(n_layers)
         )
         self.layers = nn.ModuleList(layers)
@@ -96,12 +87,12 @@ class DiffusionModule(nn.Module):
         self.start = Pointer(hidden_width, pointer)
         self.last = Pointer(hidden_width, pointer)
         self.classifier: Union[DenoisedClassifier, NoisyClassifier]
-        if classifier == "denoised":
+        if classifier == "noisy":
+            self.classifier = NoisyClassifier(hidden_width, n_labels, dropout=dropout)
+        else:
             self.classifier = DenoisedClassifier(
                 n_in, hidden_width, n_labels, n_widths=n_widths, dropout=dropout
             )
-        else:
-            self.classifier = NoisyClassifier(hidden_width, n_labels, dropout=dropout)
 
     @property
     def reads_denoised(self) -> bool:

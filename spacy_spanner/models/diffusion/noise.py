@@ -32,6 +32,12 @@ class TokenSpans(NamedTuple):
     last: Tensor
 
 
+def join_spans(*parts: TokenSpans) -> TokenSpans:
+    """RETURNS (TokenSpans): the spans of all, side by side in each window."""
+    start, last = (torch.cat(columns, dim=1) for columns in zip(*parts))
+    return TokenSpans(start, last)
+
+
 def signal_shares(schedule: str, n_steps: int) -> Tensor:
     """Compute ᾱ_t, the share of the signal's variance that is left after step t.
 

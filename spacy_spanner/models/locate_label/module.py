@@ -124,6 +124,9 @@ class LocateLabelModule(nn.Module):
         self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=dropout)
         self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=dropout)
         self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=dropout)
+        # At first, hardly any boundary moves; else seeds that fit are moved away.
+        nn.init.normal_(self.offset_mlp.output.weight, std=0.01)
+        nn.init.zeros_(self.offset_mlp.output.bias)
         # What stands in front of the first and behind the last token of a window.
         self.edges = nn.Parameter(torch.empty(2, n_in))
         nn.init.normal_(self.edges, std=0.1)

@@ -87,8 +87,7 @@ class OffsetModule(nn.Module):
     def _type_vectors(self, batch: WindowBatch) -> Tensor:
         """Tell types apart by embeddings, in the light of the text if it is known.
 
-        What an encoder makes of prompts is nearly the same for all types at first, and
-        would stay so for long at the learning rate of an encoder.
+        An encoder may make nearly the same vector of all prompts; embeddings differ.
 
         RETURNS (Tensor): (batch, label, width), or (1, label, width) without inputs.
         """

@@ -1,0 +1,66 @@
+"""From pure noise to spans in a few denoising steps (DDIM).
+
+All noise comes from one seed, and is the same for every window. So what is found in a
+window depends on nothing but the window.
+"""
+
+from typing import Callable, Iterator, Tuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .noise import (
+    TokenSpans,
+    denoise_step,
+    sampling_times,
+    signal_shares,
+    to_signal,
+    to_tokens,
+)
+
+# Noisy spans and their timesteps to denoised spans and the scores of their labels.
+Denoiser = Callable[[TokenSpans, Tensor], Tuple[TokenSpans, Tensor]]
+
+
+def sample(
+    denoise: Denoiser,
+    lengths: Tensor,
+    *,
+    n_spans: int,
+    n_samples: int,
+    n_steps: int,
+    schedule: str,
+    scale: float,
+    eta: float,
+    seed: int,
+) -> Iterator[Tuple[TokenSpans, Tensor]]:
+    """Denoise pure noise.
+
+    denoise (Denoiser): looks at noisy spans.
+    lengths (Tensor): tokens of the windows. Shape: (batch,)
+    n_spans, n_samples, n_steps (int): K, γ and T.
+    schedule (str), scale (float), eta (float): how noise comes, λ and η.
+    seed (int): of all noise.
+    YIELDS (Tuple[TokenSpans, Tensor]): what each step has found. Shapes: (batch, span)
+        and (batch, span, label)
+    """
+    shares = [*signal_shares(schedule, n_steps).tolist(), 1.0]
+    x = fixed_noise(n_spans, seed, 0, lengths.device).expand(len(lengths), -1, -1)
+    for step, (now, then) in enumerate(sampling_times(n_steps, n_samples), start=1):
+        noisy = to_tokens(x, lengths, scale)
+        spans, scores = denoise(noisy, torch.full_like(lengths, now))
+        yield spans, scores
+        clean = to_signal(*spans, lengths, scale)
+        fresh = fixed_noise(n_spans, seed, step, lengths.device)
+        share, target = shares[now], shares[then]
+        x = denoise_step(x, clean, fresh, share=share, target=target, eta=eta)
+
+
+def fixed_noise(n_spans: int, seed: int, step: int, device: torch.device) -> Tensor:
+    """Draw the noise of a step; more spans begin with the same noise.
+
+    RETURNS (Tensor): (span, 2)
+    """
+    noise = np.random.default_rng([seed, step]).standard_normal((n_spans, 2), "f")
+    return torch.as_tensor(noise, device=device)
