@@ -126,6 +126,7 @@ def span(start: int, end: int, side: str = "gold", **extra: Any) -> Dict[str, An
 def test_lines_gold_above_predicted_nested_below_each_other() -> None:
     spans = [span(1, 2), span(0, 4), span(5, 6), span(0, 4, "predicted")]
     assert assign_lines(spans) == [1, 0, 0, 2]
+    assert assign_lines([span(0, 2), span(2, 3)]) == [0, 0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), max_size=10))

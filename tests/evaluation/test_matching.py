@@ -53,6 +53,8 @@ def test_pairs_largest_overlap_first() -> None:
     # Both predicted spans overlap the gold span; (0, 3) shares 3 of 4 tokens.
     pairs = pair_spans({(0, 4, "A")}, {(0, 3, "A"), (2, 4, "A")}, same_label)
     assert pairs == [((0, 4, "A"), (0, 3, "A"))]
+    pairs = pair_spans({(0, 4, "A")}, {(0, 1, "A"), (1, 4, "A")}, same_label)
+    assert pairs == [((0, 4, "A"), (1, 4, "A"))]
     assert overlap_ratio((0, 4, "A"), (2, 6, "A")) == pytest.approx(2 / 6)
 
 

@@ -71,6 +71,7 @@ def test_loss_is_on_hard_targets_and_changes_nothing(
     nlp: Language, examples: List[Example]
 ) -> None:
     pipe = nlp.get_pipe(NAME)
+    pipe.rng = np.random.default_rng(7)  # type: ignore[attr-defined]
     state = pipe.rng.bit_generator.state  # type: ignore[attr-defined]
     loss = mean_loss(pipe, examples)
     assert mean_loss(pipe, examples) == loss
