@@ -73,7 +73,7 @@ def test_update_plain_loop_without_settings_learns_by_heart(factory: str) -> Non
     nlp.add_pipe(factory)
     examples = make_examples(nlp, NESTED)
     nlp.initialize(lambda: examples)
-    for _ in range(80):
+    for _ in range(120):
         nlp.update(examples)
     scores = nlp.evaluate(make_examples(nlp, NESTED))
     assert scores["spans_ents_f"] == 1.0
