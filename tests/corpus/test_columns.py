@@ -242,7 +242,7 @@ def test_read_of_a_token_without_digit_among_others_fails(tmp_path: Path) -> Non
 
 @given(
     st.lists(
-        st.text(st.sampled_from("aO \t-"), max_size=8).map(lambda text: f"{text}\n"),
+        st.text(st.sampled_from("aO \t-"), max_size=8).map("{}\n".format),
         max_size=8,
     )
 )
