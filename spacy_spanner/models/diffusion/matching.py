@@ -24,7 +24,8 @@ def match(costs: Floats, taught: Bools, repeats: Optional[int] = None) -> Ints:
     RETURNS (Ints): the gold span of each proposal, or `NOBODY`. Shape: (batch, span)
     """
     n_windows, n_spans, _ = costs.shape
-    # Scores that are no numbers make the loss none, which is reported; SciPy would stop.
+    # Scores that are no numbers make the loss none, which is reported; SciPy would not
+    # take them.
     costs = np.nan_to_num(costs)
     matched = np.full((n_windows, n_spans), NOBODY, dtype=np.int64)
     for window in range(n_windows):
