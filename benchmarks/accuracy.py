@@ -3,9 +3,6 @@
 python benchmarks/accuracy.py DATA --models span_biaffine,spancat --epochs 20 --seeds 0
 """
 
-import random
-import time
-from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Dict, List, Optional
@@ -16,14 +13,12 @@ from common import (
     ENCODERS,
     SPANS_KEY,
     build_pipeline,
-    falling_rates,
     in_fresh_process,
     peak_memory_mb,
     read_corpus,
     read_settings,
-    start_training,
     to_examples,
-    train_epoch,
+    train_from_start,
     write_json,
 )
 from wasabi import table
@@ -54,17 +49,15 @@ def measure(
     nlp = build_pipeline(system, encoder, settings)
     corpus = read_corpus(dataset, folder, nlp)
     examples = to_examples(corpus.train)
-    optimizer = start_training(nlp, examples, seed)
-    if decay:
-        n_steps = epochs * -(-len(examples) // batch_size)
-        optimizer = falling_rates(nlp, encoder, n_steps)
-    train = partial(train_epoch, nlp, examples, optimizer, batch_size=batch_size)
-    rng = random.Random(seed)
-    start = time.perf_counter()
-    steps = (step for _ in range(epochs) for step in train(rng=rng))
-    for _ in steps:
-        optimizer.step_schedules()
-    seconds = time.perf_counter() - start
+    seconds = train_from_start(
+        nlp,
+        examples,
+        encoder=encoder,
+        epochs=epochs,
+        batch_size=batch_size,
+        seed=seed,
+        decay=decay,
+    )
     test = to_examples(corpus.test)
     for example in test:
         example.predicted = nlp(example.predicted)

@@ -160,6 +160,33 @@ def falling_rates(nlp: Language, encoder: str, n_steps: int) -> Optimizer:
     )
 
 
+def train_from_start(
+    nlp: Language,
+    examples: Sequence[Example],
+    *,
+    encoder: str,
+    epochs: int,
+    batch_size: int = 8,
+    seed: int = 0,
+    decay: bool = True,
+) -> float:
+    """Initialize, and train for some epochs.
+
+    decay (bool): whether the learning rates fall to 0; else spaCy's default optimizer.
+    RETURNS (float): seconds of the training alone.
+    """
+    optimizer = start_training(nlp, examples, seed)
+    if decay:
+        n_steps = epochs * -(-len(examples) // batch_size)
+        optimizer = falling_rates(nlp, encoder, n_steps)
+    rng = random.Random(seed)
+    start = time.perf_counter()
+    for _ in range(epochs):
+        for _ in train_epoch(nlp, examples, optimizer, batch_size=batch_size, rng=rng):
+            optimizer.step_schedules()
+    return time.perf_counter() - start
+
+
 def peak_memory_mb() -> float:
     """RETURNS (float): the largest resident size of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -7,7 +7,6 @@ Without a pipeline, one is trained for each variant of the training. All are sco
 the test part. With --plot, and matplotlib, the figures are drawn.
 """
 
-import random
 import time
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence
@@ -19,12 +18,10 @@ from common import (
     ENCODERS,
     SPANS_KEY,
     build_pipeline,
-    falling_rates,
     read_corpus,
     read_settings,
-    start_training,
     to_examples,
-    train_epoch,
+    train_from_start,
     write_json,
 )
 from spacy.language import Language
@@ -37,20 +34,6 @@ from spacy_spanner.scorers import score_spans
 FACTORY = "span_diffusion"
 VARIANTS = "expansion=repeat,expansion=random,schedule=linear"
 HEADER = ("training", "steps", "spans", "P", "R", "F1", "words/s")
-
-
-def train(
-    nlp: Language, examples: Sequence[Example], *, encoder: str, epochs: int
-) -> None:
-    """Train a pipeline from the beginning."""
-    start_training(nlp, examples, seed=0)
-    batch_size = 8
-    n_steps = epochs * -(-len(examples) // batch_size)
-    optimizer = falling_rates(nlp, encoder, n_steps)
-    rng = random.Random(0)
-    for _ in range(epochs):
-        for _ in train_epoch(nlp, examples, optimizer, batch_size=batch_size, rng=rng):
-            optimizer.step_schedules()
 
 
 def measure(
@@ -138,7 +121,7 @@ def main(
         corpus = read_corpus(dataset, data, nlp)
         if pipeline is None:
             examples = to_examples(corpus.train[:limit])
-            train(nlp, examples, encoder=encoder, epochs=epochs)
+            train_from_start(nlp, examples, encoder=encoder, epochs=epochs)
         for row in measure_all(name, nlp, corpus.test[:limit], steps, spans):
             results.append(row)
             print(" ".join(to_row(row)), flush=True)

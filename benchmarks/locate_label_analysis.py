@@ -4,7 +4,6 @@ python benchmarks/locate_label_analysis.py DATA --encoder cnn --epochs 20
 python benchmarks/locate_label_analysis.py DATA --pipeline training/mine/model-best
 """
 
-import random
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,12 +17,10 @@ from common import (
     ENCODERS,
     SPANS_KEY,
     build_pipeline,
-    falling_rates,
     read_corpus,
     read_settings,
-    start_training,
     to_examples,
-    train_epoch,
+    train_from_start,
     write_json,
 )
 from spacy.language import Language
@@ -84,12 +81,7 @@ def trained_pipeline(
     """RETURNS (Language): trained on the training part, in batches of 8."""
     nlp = build_pipeline(FACTORY, encoder, settings)
     examples = to_examples(read_corpus(dataset, data, nlp).train)
-    start_training(nlp, examples, seed=0)
-    optimizer = falling_rates(nlp, encoder, epochs * -(-len(examples) // 8))
-    rng = random.Random(0)
-    for _ in range(epochs):
-        for _ in train_epoch(nlp, examples, optimizer, batch_size=8, rng=rng):
-            optimizer.step_schedules()
+    train_from_start(nlp, examples, encoder=encoder, epochs=epochs)
     return nlp
 
 

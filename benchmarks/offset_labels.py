@@ -7,7 +7,6 @@ Without a pipeline, one is trained on the training part first. The first table c
 cells of the grid, each under its most probable class; the second counts entities.
 """
 
-import random
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -20,12 +19,10 @@ from common import (
     ENCODERS,
     SPANS_KEY,
     build_pipeline,
-    falling_rates,
     read_corpus,
     read_settings,
-    start_training,
     to_examples,
-    train_epoch,
+    train_from_start,
     write_json,
 )
 from numpy.typing import NDArray
@@ -143,18 +140,6 @@ def by_decoding(nlp: Language, examples: Sequence[Example]) -> List[Dict[str, An
     return rows
 
 
-def train(
-    nlp: Language, examples: Sequence[Example], encoder: str, epochs: int
-) -> None:
-    """Train as the accuracy benchmark does, with seed 0."""
-    start_training(nlp, examples, seed=0)
-    n_steps = epochs * -(-len(examples) // BATCH_SIZE)
-    optimizer, rng = falling_rates(nlp, encoder, n_steps), random.Random(0)
-    for _ in range(epochs):
-        for _ in train_epoch(nlp, examples, optimizer, batch_size=BATCH_SIZE, rng=rng):
-            optimizer.step_schedules()
-
-
 def print_rows(title: str, rows: Sequence[Dict[str, Any]]) -> None:
     """Print one line per row."""
     lines = [
@@ -182,7 +167,8 @@ def main(
     if pipeline is None:
         nlp = build_pipeline(FACTORY, encoder, read_settings(settings))
         corpus = read_corpus(dataset, data, nlp)
-        train(nlp, to_examples(corpus.train), encoder, epochs)
+        examples = to_examples(corpus.train)
+        train_from_start(nlp, examples, encoder=encoder, epochs=epochs)
     else:
         nlp = spacy.load(pipeline)
         corpus = read_corpus(dataset, data, nlp)
