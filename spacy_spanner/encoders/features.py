@@ -20,7 +20,7 @@ OutT = List[Floats2d]
 
 ATTRIBUTES = ("POS", "TAG", "DEP", "MORPH", "LEMMA", "ENT_TYPE", "ENT_IOB", "SHAPE")
 # What documents must have been annotated with; the shape is the tokenizer's.
-ANNOTATIONS = {name: name for name in ATTRIBUTES if name != "SHAPE"}
+ANNOTATIONS = set(ATTRIBUTES) - {"SHAPE"}
 # Rows of the table of an attribute's values, which are hashed into several each.
 N_VALUES = 500
 
@@ -102,8 +102,7 @@ def _check_documents(model: Model, docs: InT) -> None:
     if width and not docs[0].vocab.vectors.shape[1]:
         raise ValueError(Errors.SP018.format(width=width))
     for attr in model.attrs["attrs"]:
-        name = ANNOTATIONS.get(attr)
-        if name and not any(doc.has_annotation(name) for doc in docs):
+        if attr in ANNOTATIONS and not any(doc.has_annotation(attr) for doc in docs):
             warnings.warn(Warnings.SW004.format(attr=attr), stacklevel=2)
 
 

@@ -42,6 +42,8 @@ class PretrainedEncoder(nn.Module):
         self.transformer: Any = transformer
         self.layers = layers
         self.prompts: Optional[nn.Parameter] = None
+        parameters = signature(transformer.forward).parameters
+        self.takes_positions = "position_ids" in parameters
         if n_prompts:
             pieces = transformer.get_input_embeddings().weight.detach()
             chosen = torch.randperm(len(pieces))[:n_prompts]
@@ -73,7 +75,7 @@ class PretrainedEncoder(nn.Module):
             "inputs_embeds": torch.cat([prompts, pieces], dim=1),
             "attention_mask": F.pad(mask.long(), (n_prompts, 0), value=1),
         }
-        if "position_ids" in signature(self.transformer.forward).parameters:
+        if self.takes_positions:
             position = torch.arange(ids.shape[1], device=ids.device)
             position = F.pad(position, (n_prompts, 0), value=1) + self.first_position
             inputs["position_ids"] = position.expand(n_rows, -1)
