@@ -137,11 +137,13 @@ class DiffusionModule(nn.Module):
         last = self.last(x, memory.last_keys, distances.last, memory.mask, time)
         return Denoised(x, start, last)
 
-    def classify(self, memory: TokenMemory, state: Tensor, spans: TokenSpans) -> Tensor:
+    def classify(
+        self, memory: TokenMemory, state: Optional[Tensor], spans: TokenSpans
+    ) -> Tensor:
         """Name the spans.
 
-        state (Tensor): the denoiser's vectors of the noisy spans. Shape:
-            (batch, span, width)
+        state (Optional[Tensor]): the denoiser's vectors of the noisy spans; not needed
+            where `reads_denoised`. Shape: (batch, span, width)
         spans (TokenSpans): the denoised spans. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
         """
