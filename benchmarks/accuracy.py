@@ -1,6 +1,6 @@
 """Precision, recall, F1, calibration, time and memory at an equal training budget.
 
-python benchmarks/accuracy.py DATA --models span_biaffine,spancat --epochs 20 --seeds 0
+python benchmarks/accuracy.py DATA --models span_biaffine,spancat --seeds 0,1
 """
 
 from pathlib import Path
@@ -11,16 +11,15 @@ import typer
 from common import (
     DATASETS,
     ENCODERS,
+    MODELS,
     SPANS_KEY,
     build_pipeline,
-    in_fresh_process,
-    peak_memory_mb,
     read_corpus,
     read_settings,
     to_examples,
     train_from_start,
-    write_json,
 )
+from measuring import in_fresh_process, peak_memory_mb, write_json
 from wasabi import table
 
 from spacy_spanner.scorers import score_spans
@@ -95,7 +94,7 @@ def summarize(results: List[Dict[str, Any]]) -> List[str]:
 def main(
     data: Path = typer.Argument(..., help="Folder with the datasets"),
     dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option("span_biaffine,spancat", help="Names with commas"),
+    models: str = typer.Option(MODELS, help="Names with commas"),
     encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
     epochs: int = typer.Option(20),
     batch_size: int = typer.Option(8),
@@ -118,7 +117,8 @@ def main(
     print(table([to_row(r) for r in results], header=HEADER, divider=True))
     print("\n".join(summarize(results)))
     if output is not None:
-        write_json(output, results)
+        setup = {"dataset": dataset, "encoder": encoder, "epochs": epochs}
+        write_json(output, results, setup=setup, settings=settings)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,12 @@
-"""What all benchmarks share: data, systems, training, measuring in fresh processes."""
+"""What all benchmarks share: data, systems, training."""
 
 import json
-import multiprocessing
-import platform
 import random
-import resource
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 import spacy
-import torch
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -22,6 +18,7 @@ from spacy_spanner.training.optimizers import make_adamw
 from spacy_spanner.training.parameters import register_pipeline
 
 SPANS_KEY = "ents"
+MODELS = "span_biaffine,span_locate_label,span_diffusion,span_offset,spancat"
 DROPOUT = 0.1
 
 # Train and test files below the data folder. For "genia", the dev part is the training
@@ -185,36 +182,3 @@ def train_from_start(
         for _ in train_epoch(nlp, examples, optimizer, batch_size=batch_size, rng=rng):
             optimizer.step_schedules()
     return time.perf_counter() - start
-
-
-def peak_memory_mb() -> float:
-    """RETURNS (float): the largest resident size of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def in_fresh_process(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a function in a new process, so that memory and caches are its own.
-
-    RETURNS (Any): what the function returns.
-    """
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, args, kwargs)
-
-
-def describe_machine() -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): what the numbers depend on."""
-    return {
-        "date": time.strftime("%Y-%m-%d"),
-        "processor": platform.processor() or platform.machine(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "spacy": spacy.__version__,
-        "torch": torch.__version__,
-    }
-
-
-def write_json(path: Path, results: Any) -> None:
-    """Write results beside a description of the machine."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = {"machine": describe_machine(), "results": results}
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf8")

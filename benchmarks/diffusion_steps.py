@@ -22,8 +22,8 @@ from common import (
     read_settings,
     to_examples,
     train_from_start,
-    write_json,
 )
+from measuring import write_json
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example

@@ -23,8 +23,8 @@ from common import (
     read_settings,
     to_examples,
     train_from_start,
-    write_json,
 )
+from measuring import write_json
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.training import Example

@@ -1,4 +1,4 @@
-"""What `speed.py` measures: pipelines, and plain encoders to compare them with."""
+"""What is measured: pipelines, and plain encoders to compare them with."""
 
 import random
 from collections import deque
@@ -43,6 +43,10 @@ class Runner(Protocol):
         """Read documents that have tokens and nothing else."""
         ...
 
+    def read(self, doc: Doc) -> None:
+        """Read one document at once."""
+        ...
+
 
 class PipelineRunner:
     """A span model, or the bare encoder, with spaCy's update loop."""
@@ -73,6 +77,10 @@ class PipelineRunner:
         """Read documents."""
         exhaust(self.nlp.pipe(docs, batch_size=self.pipe))
 
+    def read(self, doc: Doc) -> None:
+        """Read one document."""
+        self.nlp(doc)
+
 
 class PlainRunner:
     """Torch and transformers alone."""
@@ -95,6 +103,10 @@ class PlainRunner:
         """Read documents."""
         predict(self.encoder, docs)
 
+    def read(self, doc: Doc) -> None:
+        """Read one document."""
+        predict(self.encoder, [doc])
+
 
 class ListenedRunner:
     """spacy-transformers, prediction only."""
@@ -114,6 +126,10 @@ class ListenedRunner:
     def predict(self, docs: List[Doc]) -> None:
         """Read documents."""
         self.encoder.predict(docs, self.pipe)
+
+    def read(self, doc: Doc) -> None:
+        """Read one document."""
+        self.encoder.predict([doc], 1)
 
 
 def make_runner(system: str, encoder: str, batch_size: int, pipe: int) -> Runner:

@@ -1,168 +1,164 @@
-"""Words per second and memory of training and prediction, as ratios.
+"""Words per second of training and prediction, as ratios.
 
-python benchmarks/speed.py DATA --models span_biaffine,spancat
+python benchmarks/speed.py DATA --encoder minilm
 
-The systems take turns, each time in a process of its own; the median of the rounds
-counts. "encoder" is the bare tok2vec of the others. With `--encoder minilm` there are
-also "transformers", a plain loop of torch, and "spacy-transformers" with a listener.
-Ratios are to the plain loop where there is one, and else to the bare encoder.
+All systems live in one process and take turns: each round trains a pass over the same
+texts with every system, and then lets every system read the same texts. The median of
+the rounds counts, and ratios are those of one round. "encoder" is the bare tok2vec of
+the others. With `--encoder minilm` there are also "transformers", a plain loop of
+torch, and "spacy-transformers" with a listener.
 """
 
-import time
+import gc
 from pathlib import Path
 from statistics import median
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import spacy
 import typer
-from common import (
-    DATASETS,
-    ENCODERS,
-    in_fresh_process,
-    peak_memory_mb,
-    read_corpus,
-    write_json,
-)
-from runners import BASELINES, Runner, exhaust, make_runner
+from common import DATASETS, ENCODERS, MODELS, read_corpus
+from measuring import clock, write_json
+from runners import BARE, BASELINES, Runner, exhaust, make_runner
 from spacy.tokens import Doc
+from texts import TEXTS, bare, choose_texts
 from wasabi import table
 
-PASSES = 3
-Measures = Dict[str, Optional[float]]
+WARM_UP = 300  # words that each system reads first
+
+# Words per second of each system in a round, None where it is not trained.
+Round = Dict[str, Optional[float]]
 
 
-def measure(
-    system: str,
-    *,
-    dataset: str,
-    folder: Path,
-    encoder: str,
-    batch_size: int,
-    pipe: int,
-    sentences: Optional[int],
-) -> Measures:
-    """Train one epoch, then predict the test part.
+class Rounds(NamedTuple):
+    """What was measured: a dictionary of all systems for each round."""
 
-    sentences (Optional[int]): how many of both parts, all if None.
+    training: List[Round]
+    prediction: List[Round]
 
-    RETURNS (Measures): words per second and peak memory of both.
+
+def run_rounds(
+    runners: Dict[str, Runner], train: List[Doc], test: List[Doc], n_rounds: int
+) -> Rounds:
+    """Let the systems take turns.
+
+    runners (Dict[str, Runner]): the systems by name.
+    train, test (List[Doc]): what they learn from and read.
+    RETURNS (Rounds): words per second.
     """
-    runner = make_runner(system, encoder, batch_size, pipe)
-    corpus = read_corpus(dataset, folder, spacy.blank("en"))
-    training = training_speed(runner, corpus.train[:sentences], batch_size)
-    training_memory = peak_memory_mb()
-    return {
-        "training": training,
-        "prediction": prediction_speed(runner, corpus.test[:sentences]),
-        "training_mb": None if training is None else training_memory,
-        "peak_mb": peak_memory_mb(),
-    }
+    able = {name for name, runner in runners.items() if runner.start(train)}
+    warm_up = choose_texts(train, "sentences", WARM_UP)
+    for name, runner in runners.items():
+        if name in able:
+            exhaust(runner.train(warm_up))
+        runner.predict(list(map(bare, warm_up)))
+    rounds = Rounds([], [])
+    for _ in range(n_rounds):
+        rounds.training.append(
+            {
+                name: _train_once(runner, train) if name in able else None
+                for name, runner in runners.items()
+            }
+        )
+        rounds.prediction.append(
+            {name: _predict_once(runner, test) for name, runner in runners.items()}
+        )
+    return rounds
 
 
-def training_speed(runner: Runner, docs: List[Doc], batch_size: int) -> Optional[float]:
-    """RETURNS (Optional[float]): words per second over an epoch, after a few steps of
-    warm-up; None for systems that are not trained.
+def _train_once(runner: Runner, docs: List[Doc]) -> float:
+    return _speed(docs, lambda: exhaust(runner.train(docs)))
+
+
+def _predict_once(runner: Runner, docs: List[Doc]) -> float:
+    fresh = list(map(bare, docs))
+    return _speed(docs, lambda: runner.predict(fresh))
+
+
+def _speed(docs: List[Doc], work: Callable[[], None]) -> float:
+    """RETURNS (float): words per second, without what others have left to collect."""
+    gc.collect()
+    start = clock()
+    work()
+    return sum(map(len, docs)) / (clock() - start)
+
+
+def summarize(rounds: Rounds) -> List[Dict[str, Any]]:
+    """RETURNS (List[Dict[str, Any]]): a row for each system: medians, and medians of
+    the ratios to the first system and to the bare encoder.
     """
-    if not runner.start(docs):
-        return None
-    exhaust(runner.train(docs[: 5 * batch_size]))
-    start = time.perf_counter()
-    words = sum(runner.train(docs))
-    return words / (time.perf_counter() - start)
+    rows = []
+    for name in rounds.prediction[0]:
+        row: Dict[str, Any] = {"system": name}
+        for kind, measured in rounds._asdict().items():
+            first = next(iter(measured[0]))
+            row[kind] = _median([one[name] for one in measured])
+            row[f"{kind}_ratio"] = _ratio(measured, name, first)
+            row[f"{kind}_to_encoder"] = _ratio(measured, name, BARE)
+        rows.append(row)
+    return rows
 
 
-def prediction_speed(runner: Runner, docs: List[Doc]) -> float:
-    """RETURNS (float): words per second, the best of several passes."""
-    n_words = sum(map(len, docs))
-    speeds = []
-    for _ in range(PASSES):
-        bare = [Doc(doc.vocab, words=[token.text for token in doc]) for doc in docs]
-        start = time.perf_counter()
-        runner.predict(bare)
-        speeds.append(n_words / (time.perf_counter() - start))
-    return max(speeds)
+def _ratio(rounds: List[Round], name: str, base: str) -> Optional[float]:
+    pairs = [(one[name], one[base]) for one in rounds]
+    return _median([a / b if a and b else None for a, b in pairs])
 
 
-def summarize(rounds: Dict[str, List[Measures]]) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): medians, and ratios to the first system."""
-    medians = {
-        system: {key: _median([run[key] for run in runs]) for key in runs[0]}
-        for system, runs in rounds.items()
-    }
-    base = next(iter(medians.values()))
-    return [
-        {
-            "system": system,
-            **numbers,
-            "training_ratio": _ratio(numbers["training"], base["training"]),
-            "prediction_ratio": _ratio(numbers["prediction"], base["prediction"]),
-        }
-        for system, numbers in medians.items()
-    ]
-
-
-def _median(values: Sequence[Optional[float]]) -> Optional[float]:
+def _median(values: List[Optional[float]]) -> Optional[float]:
     known = [value for value in values if value is not None]
     return median(known) if known else None
 
 
-def _ratio(value: Optional[float], base: Optional[float]) -> Optional[float]:
-    return None if value is None or base is None else value / base
-
-
 COLUMNS = {
     "training": ("train w/s", "{:,.0f}"),
-    "training_ratio": ("ratio", "{:.2f}"),
-    "training_mb": ("MB", "{:.0f}"),
+    "training_ratio": ("to first", "{:.2f}"),
+    "training_to_encoder": ("to encoder", "{:.2f}"),
     "prediction": ("predict w/s", "{:,.0f}"),
-    "prediction_ratio": ("ratio", "{:.2f}"),
-    "peak_mb": ("peak MB", "{:.0f}"),
+    "prediction_ratio": ("to first", "{:.2f}"),
+    "prediction_to_encoder": ("to encoder", "{:.2f}"),
 }
 
 
-def print_table(results: List[Dict[str, Any]]) -> None:
-    """Print one line per system."""
-    rows = [
-        (
-            result["system"],
-            *(
-                "-" if result[key] is None else form.format(result[key])
-                for key, (_, form) in COLUMNS.items()
-            ),
-        )
-        for result in results
+def to_row(result: Dict[str, Any]) -> List[str]:
+    """RETURNS (List[str]): the cells of one line."""
+    cells = [
+        "-" if result[key] is None else form.format(result[key])
+        for key, (_, form) in COLUMNS.items()
     ]
-    header = ("system", *(title for title, _ in COLUMNS.values()))
-    print(table(rows, header=header, divider=True, aligns=("l", *"rrrrrr")))
+    return [result["system"], *cells]
 
 
 def main(
     data: Path = typer.Argument(..., help="Folder with the datasets"),
     dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option("span_biaffine,spancat", help="Names with commas"),
+    models: str = typer.Option(MODELS, help="Names with commas"),
     encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
-    batch_size: int = typer.Option(8, help="Sentences in a training step"),
-    pipe_batch_size: int = typer.Option(256, help="Sentences in a prediction batch"),
-    sentences: Optional[int] = typer.Option(
-        None, help="Of each part; all if not given"
-    ),
+    texts: str = typer.Option("sentences", help=f"One of {', '.join(TEXTS)}"),
+    batch_size: int = typer.Option(8, help="Documents in a training step"),
+    pipe_batch_size: int = typer.Option(256, help="Documents in a prediction batch"),
+    words: int = typer.Option(10_000, help="About how many to train on and to read"),
     rounds: int = typer.Option(3, help="How often the systems take turns"),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
     """Compare the speed of models with that of the encoder that they share."""
-    systems = [*BASELINES[encoder], *filter(None, models.split(","))]
-    measured: Dict[str, List[Measures]] = {system: [] for system in systems}
-    options = {"dataset": dataset, "folder": data, "encoder": encoder}
-    sizes = {"batch_size": batch_size, "pipe": pipe_batch_size, "sentences": sentences}
-    for _ in range(rounds):
-        for system in systems:
-            measured[system].append(
-                in_fresh_process(measure, system, **options, **sizes)
-            )
+    corpus = read_corpus(dataset, data, spacy.blank("en"))
+    train, test = (choose_texts(docs, texts, words) for docs in corpus)
+    # The others cut what is longer than the transformer's longest input.
+    baselines = [BARE] if texts == "documents" else BASELINES[encoder]
+    systems = [*baselines, *filter(None, models.split(","))]
+    runners = {
+        system: make_runner(system, encoder, batch_size, pipe_batch_size)
+        for system in systems
+    }
+    measured = run_rounds(runners, train, test, rounds)
     results = summarize(measured)
-    print_table(results)
+    header = ("system", *(title for title, _ in COLUMNS.values()))
+    rows = [to_row(result) for result in results]
+    print(table(rows, header=header, divider=True, aligns=("l", *"rrrrrr")))
     if output is not None:
-        write_json(output, results)
+        setup = {"dataset": dataset, "encoder": encoder, "texts": texts}
+        setup.update(batch_size=batch_size, pipe_batch_size=pipe_batch_size)
+        setup.update(train_words=sum(map(len, train)), test_words=sum(map(len, test)))
+        write_json(output, results, setup=setup, rounds=measured._asdict())
 
 
 if __name__ == "__main__":

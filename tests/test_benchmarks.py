@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from .helpers import FACTORIES
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 SENTENCE = """\
 IL-2\tB-DNA\tB-protein\tO\tO
@@ -39,14 +41,15 @@ def run(script: str, *arguments: object) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("texts", ["sentences", "short", "documents"])
 def test_speed_compares_every_model_with_the_encoder(
-    data: Path, tmp_path: Path
+    texts: str, data: Path, tmp_path: Path
 ) -> None:
-    output = tmp_path / "speed.json"
-    rows = run("speed.py", data, "--rounds", 1, "--output", output)
-    assert [row["system"] for row in rows] == ["encoder", "span_biaffine", "spancat"]
+    options = ("--words", 100, "--rounds", 2, "--texts", texts)
+    rows = run("speed.py", data, *options, "--output", tmp_path / "speed.json")
+    assert {row["system"] for row in rows} == {"encoder", *FACTORIES, "spancat"}
     assert rows[0]["prediction_ratio"] == rows[0]["training_ratio"] == 1
-    assert all(row["prediction"] > 0 and row["peak_mb"] > 0 for row in rows)
+    assert all(row["prediction"] > 0 and row["training"] > 0 for row in rows)
 
 
 @pytest.mark.slow
@@ -65,11 +68,43 @@ def test_accuracy_takes_settings_of_a_component(data: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_long_document_measures_every_length(tmp_path: Path) -> None:
-    output = tmp_path / "long.json"
-    rows = run("long_document.py", "--tokens", "100,1000", "--output", output)
-    assert [row["tokens"] for row in rows] == [100, 1000]
-    assert all(row["seconds"] > 0 for row in rows)
+def test_memory_measures_every_length_and_number_of_labels(
+    data: Path, tmp_path: Path
+) -> None:
+    options = ("--models", "span_biaffine", "--labels", "2,5", "--tokens", "100,1000")
+    rows = run("memory.py", data, *options, "--output", tmp_path / "memory.json")
+    measured = [(row["system"], row["labels"], row["tokens"]) for row in rows]
+    assert measured == [
+        (system, labels, tokens)
+        for system, labels in [
+            ("encoder", 2),
+            ("span_biaffine", 2),
+            ("span_biaffine", 5),
+        ]
+        for tokens in (100, 1000)
+    ]
+    assert all(row["memory_mb"] > 0 and row["training_mb"] > 100 for row in rows)
+
+
+@pytest.mark.slow
+def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
+    command = [sys.executable, BENCHMARKS / "run_all.py", data, "--quick"]
+    command += ["--parts", tmp_path, "--only", "startup,speed_cnn_short,growth"]
+    printed = [
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    ]
+    names = ["startup", "speed_cnn_short_8", "growth"]
+    assert [line for line in printed[1].splitlines()] == [
+        f"{name}: is there" for name in names
+    ]
+    assert {path.stem for path in tmp_path.glob("*.json")} == set(names)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf8")
+    assert "smoke test" in page
+    for title in ("Machine", "Targets", "Speed", "Start of an interpreter"):
+        assert f"## {title}" in page
+    for factory in FACTORIES:
+        assert f"| {factory} |" in page
 
 
 @pytest.mark.slow

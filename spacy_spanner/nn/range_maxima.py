@@ -6,7 +6,7 @@ is that of two rows, whatever its width. Memory grows with tokens × log(tokens)
 work with the number of spans: no (span, token, width) tensor exists.
 """
 
-from typing import List
+from typing import Any, List, Tuple
 
 import torch
 from torch import Tensor
@@ -42,6 +42,38 @@ class RangeMaxima:
         # The longest run that fits; powers of two are counted, for logarithms round.
         level = torch.bucketize(last - start + 1, self.runs, right=True) - 1
         base = level * self.level_rows + window * self.n_tokens
-        first = self.rows.index_select(0, base + start)
-        second = self.rows.index_select(0, base + last + 1 - self.runs[level])
-        return torch.maximum(first, second)
+        second = base + last + 1 - self.runs[level]
+        maxima: Tensor = RowMaxima.apply(self.rows, base + start, second)
+        return maxima
+
+
+class RowMaxima(torch.autograd.Function):
+    """The maximum of two rows of a table each.
+
+    The runs of a span mostly share the token with the maximum. Torch's own `maximum`
+    halves the gradient of such ties, for which it reads everything many times over;
+    here the first row gets it all, and leads to the same token.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        """Look up.
+
+        table (Tensor): (row, width)
+        first, second (Tensor): two rows for each result. Shapes: (span,)
+        RETURNS (Tensor): (span, width)
+        """
+        one, two = table.index_select(0, first), table.index_select(0, second)
+        ctx.save_for_backward(one >= two, first, second)
+        ctx.n_rows = len(table)
+        return torch.maximum(one, two)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tuple[Tensor, None, None]:  # type: ignore[override]  # torch types it as open
+        """RETURNS (Tuple[Tensor, None, None]): for the table: (row, width)"""
+        from_first, first, second = ctx.saved_tensors
+        part = gradient * from_first
+        d_table = gradient.new_zeros(ctx.n_rows, gradient.shape[1])
+        d_table.index_add_(0, first, part)
+        d_table.index_add_(0, second, gradient - part)
+        return d_table, None, None

@@ -93,3 +93,18 @@ def test_range_maxima_share_the_gradient_of_ties() -> None:
 def test_range_maxima_of_no_spans_are_empty() -> None:
     none = torch.zeros(0, dtype=torch.int64)
     assert RangeMaxima(torch.zeros(2, 3, 4))(none, none, none).shape == (0, 4)
+
+
+def test_range_maxima_give_the_gradient_of_a_tie_once() -> None:
+    leaf = torch.tensor([[[5.0], [5.0], [1.0]]], requires_grad=True)
+    maxima = RangeMaxima(leaf)(*map(torch.tensor, zip((0, 0, 1), (0, 0, 2))))
+    (maxima * torch.tensor([[2.0], [3.0]])).sum().backward()
+    assert leaf.grad is not None
+    assert leaf.grad.sum() == 5
+    assert leaf.grad[0, 2] == 0
+
+
+def test_range_maxima_have_the_gradient_of_finite_differences() -> None:
+    vectors = torch.randn(2, 6, 3, dtype=torch.double, requires_grad=True)
+    spans = list(map(torch.tensor, zip(*every_span(2, 6))))
+    assert torch.autograd.gradcheck(lambda leaf: RangeMaxima(leaf)(*spans), vectors)

@@ -60,9 +60,22 @@ class DistanceBias(nn.Module):
 
     def forward(self, distances: Distances) -> Tensor:
         """RETURNS (Tensor): low where there is no token. (batch, head, span, token)"""
-        bias = self.start(distances.start) + self.last(distances.last)
+        spans, table = distances.spans, distances.table
+        bias = self._around(self.start(table), spans.start)
+        bias = bias + self._around(self.last(table), spans.last)
         missing = ~distances.mask[:, None, None, :]
-        return bias.permute(0, 3, 1, 2).masked_fill(missing, IMPOSSIBLE)
+        return bias.masked_fill(missing, IMPOSSIBLE).transpose(1, 2)
+
+    def _around(self, care: Tensor, boundary: Tensor) -> Tensor:
+        """Copy what belongs to each boundary, all heads and tokens at once.
+
+        care (Tensor): for every token as a boundary. Shape: (boundary, token, head)
+        boundary (Tensor): (batch, span)
+        RETURNS (Tensor): (batch, span, head, token)
+        """
+        n_heads, n_tokens = care.shape[2], care.shape[1]
+        rows = care.transpose(1, 2).flatten(1).index_select(0, boundary.flatten())
+        return rows.view(*boundary.shape, n_heads, n_tokens)
 
 
 class DenoiserLayer(nn.Module):

@@ -36,7 +36,10 @@ class DenoisedClassifier(nn.Module):
         return self.pooling(vectors)
 
     def forward(
-        self, features: Optional[SpanFeatures], state: Tensor, spans: TokenSpans
+        self,
+        features: Optional[SpanFeatures],
+        state: Optional[Tensor],
+        spans: TokenSpans,
     ) -> Tensor:
         """RETURNS (Tensor): (batch, span, class)"""
         assert features is not None  # for the type checker: made by this classifier
@@ -64,7 +67,11 @@ class NoisyClassifier(nn.Module):
         return None
 
     def forward(
-        self, features: Optional[SpanFeatures], state: Tensor, spans: TokenSpans
+        self,
+        features: Optional[SpanFeatures],
+        state: Optional[Tensor],
+        spans: TokenSpans,
     ) -> Tensor:
         """RETURNS (Tensor): (batch, span, class)"""
+        assert state is not None  # for the type checker: the denoiser's
         return self.output(state)

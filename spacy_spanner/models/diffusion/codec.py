@@ -6,7 +6,7 @@ module learns to find the way back. In prediction, pure noise is denoised in ste
 
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Dict, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -26,19 +26,27 @@ from ...settings import (
 )
 from ...spans import repeats
 from ...types import Bools, Floats, Ints, SpanTable
-from .decoding import SCORES, Proposals, best_spans, first_of_equals, label_scores
+from .decoding import (
+    SCORES,
+    Proposals,
+    best_spans,
+    class_probabilities,
+    first_of_equals,
+    label_scores,
+    without_repeats,
+)
 from .loss import (
     POINTER_LOSSES,
     GoldTensors,
     boundary_distances,
+    boundary_loss,
     class_loss,
     log_probabilities,
     matched_classes,
     matching_costs,
-    pointer_loss,
     taught_spans,
 )
-from .matching import NOBODY, match
+from .matching import match
 from .module import DiffusionModule
 from .noise import (
     SCHEDULES,
@@ -173,7 +181,7 @@ class DiffusionCodec:
             classes = module.classify(memory, proposals.state, noisy)
             matched = self._match(noisy, proposals, classes, gold, targets.taught)
             target = matched_classes(matched, gold)
-        loss = self._boundary_loss(proposals, matched, gold, memory.mask)
+        loss = boundary_loss(proposals, matched, gold, memory.mask, self.pointer_loss)
         loss = loss + class_loss(classes, target, self.no_entity_weight)
         return loss / self.draws
 
@@ -224,16 +232,6 @@ class DiffusionCodec:
         matched = match(costs.cpu().numpy(), taught, self.repeats)
         return torch.as_tensor(matched, device=gold.start.device)
 
-    def _boundary_loss(
-        self, proposals: Proposals, matched: Tensor, gold: GoldTensors, mask: Tensor
-    ) -> Tensor:
-        """RETURNS (Tensor): the loss of both pointers on matched proposals."""
-        chosen = matched.clamp(min=0)
-        start, last = gold.start.gather(1, chosen), gold.last.gather(1, chosen)
-        loss = pointer_loss(proposals.start, start, mask, self.pointer_loss)
-        loss = loss + pointer_loss(proposals.last, last, mask, self.pointer_loss)
-        return (loss * (matched != NOBODY)).sum()
-
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
@@ -266,16 +264,10 @@ class DiffusionCodec:
 
         lengths (Tensor): tokens of the windows. Shape: (batch,)
         RETURNS (Tuple[TokenSpans, Tensor]): denoised spans of all steps, and the scores
-            of their labels. Shapes: (batch, step·span), (batch, step·span, label)
+            of their labels. Shapes: (batch, span), (batch, span, label)
         """
-
-        def denoise(noisy: TokenSpans, time: Tensor) -> Tuple[TokenSpans, Tensor]:
-            proposals = self._denoise(module, memory, noisy, time)
-            classes = module.classify(memory, proposals.state, proposals.spans)
-            return proposals.spans, label_scores(proposals, classes, self.score)
-
         found = sample(
-            denoise,
+            partial(self._denoise, module, memory),
             lengths,
             n_spans=self.spans,
             n_samples=self.steps,
@@ -285,8 +277,15 @@ class DiffusionCodec:
             eta=self.eta,
             seed=self.seed,
         )
-        spans, scores = zip(*found)
-        return join_spans(*spans), torch.cat(scores, dim=1)
+        if module.reads_denoised and self.score == "class":
+            # Whatever noise a span came from, it has one score: classified once.
+            spans = join_spans(*(proposals.spans for proposals in found))
+            spans = without_repeats(spans, memory.mask.shape[1])
+            classes = module.classify(memory, None, spans)
+            return spans, class_probabilities(classes)
+        steps = [(one, module.classify(memory, one.state, one.spans)) for one in found]
+        scores = [label_scores(*step, self.score) for step in steps]
+        return join_spans(*(one.spans for one, _ in steps)), torch.cat(scores, dim=1)
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""

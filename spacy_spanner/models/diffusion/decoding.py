@@ -39,6 +39,11 @@ def best_spans(start: Tensor, last: Tensor) -> TokenSpans:
     return TokenSpans(where.gather(-1, chosen).squeeze(-1), chosen.squeeze(-1))
 
 
+def class_probabilities(classes: Tensor) -> Tensor:
+    """RETURNS (Tensor): of the labels, from the scores of all classes. (..., label)"""
+    return classes.softmax(dim=-1)[..., 1:]
+
+
 def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
     """Rate the labels of proposals.
 
@@ -47,12 +52,28 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
         the probabilities of both boundaries and of the label, divided by three.
     RETURNS (Tensor): scores in [0, 1]. Shape: (batch, span, label)
     """
-    label = classes.softmax(dim=-1)[:, :, 1:]
+    label = class_probabilities(classes)
     if kind == "class":
         return label
     start = proposals.log_start.gather(-1, proposals.spans.start[:, :, None]).exp()
     last = proposals.log_last.gather(-1, proposals.spans.last[:, :, None]).exp()
     return (start + last + label) / 3
+
+
+def without_repeats(spans: TokenSpans, n_tokens: int) -> TokenSpans:
+    """Leave out repeated spans; windows with fewer spans than others keep some.
+
+    spans (TokenSpans): (batch, span)
+    n_tokens (int): tokens of the longest window.
+    RETURNS (TokenSpans): the distinct ones in order, then repeats. (batch, distinct)
+    """
+    cell = (spans.start * n_tokens + spans.last).sort(dim=1).values
+    repeated = torch.zeros_like(cell, dtype=torch.bool)
+    repeated[:, 1:] = cell[:, 1:] == cell[:, :-1]
+    most = int((~repeated).sum(dim=1).max())
+    order = repeated.to(torch.uint8).argsort(dim=1, stable=True)[:, :most]
+    cell = cell.gather(1, order)
+    return TokenSpans(cell.div(n_tokens, rounding_mode="floor"), cell % n_tokens)
 
 
 def first_of_equals(spans: TokenSpans, score: Tensor, n_tokens: int) -> Tensor:

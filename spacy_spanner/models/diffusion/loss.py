@@ -56,6 +56,23 @@ def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Ten
     return (each * mask[:, None]).sum(dim=-1)
 
 
+def boundary_loss(
+    proposals: Proposals, matched: Tensor, gold: GoldTensors, mask: Tensor, kind: str
+) -> Tensor:
+    """Teach proposals the boundaries of the gold that they are matched with.
+
+    matched (Tensor): gold span of each proposal, or `NOBODY`. Shape: (batch, span)
+    mask (Tensor): True for real tokens. Shape: (batch, token)
+    kind (str): see `pointer_loss`.
+    RETURNS (Tensor): the loss of both pointers, summed over matched proposals.
+    """
+    chosen = matched.clamp(min=0)
+    start, last = gold.start.gather(1, chosen), gold.last.gather(1, chosen)
+    loss = pointer_loss(proposals.start, start, mask, kind)
+    loss = loss + pointer_loss(proposals.last, last, mask, kind)
+    return (loss * (matched != NOBODY)).sum()
+
+
 def exact_classes(spans: TokenSpans, gold: GoldTensors) -> Tensor:
     """RETURNS (Tensor): the class of the gold span with the very boundaries, or 0 for
     "no entity". Shape: (batch, span)

@@ -7,7 +7,6 @@ costs of the batch.
 from typing import Optional
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ...types import Bools, Floats, Ints
 
@@ -23,6 +22,9 @@ def match(costs: Floats, taught: Bools, repeats: Optional[int] = None) -> Ints:
         there are, so that every proposal of a window with gold is matched.
     RETURNS (Ints): the gold span of each proposal, or `NOBODY`. Shape: (batch, span)
     """
+    # Needed in training only, and slow to import.
+    from scipy.optimize import linear_sum_assignment
+
     n_windows, n_spans, _ = costs.shape
     # Scores that are no numbers make the loss none, which is reported; SciPy would not
     # take them.

@@ -10,7 +10,9 @@ keys and values of the attention, keys of the pointers, and what spans are poole
 
 from typing import Any, NamedTuple, Optional, Union, cast
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ...codec import WindowBatch
 from ...nn.lstm import BiLSTM
@@ -18,7 +20,7 @@ from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
 from .pointer import Pointer
-from .tokens import Distances, SpanFeatures, SpanPooling, TokenMemory, sinusoids
+from .tokens import Distances, SpanPooling, TokenMemory, sinusoids
 
 CLASSIFIERS = ("denoised", "noisy")
 
@@ -126,7 +128,7 @@ class DiffusionModule(nn.Module):
         RETURNS (Denoised): where their boundaries should be.
         """
         time = self.time(sinusoids(time, SINUSOIDS))
-        x = self.spans(memory.spans, spans, time)
+        x = self.spans(memory, spans, time)
         distances = Distances.between(spans, memory.mask)
         for layer, keys_values in zip(self.layers, memory.layers):
             x = layer(x, keys_values, distances)
@@ -135,11 +137,13 @@ class DiffusionModule(nn.Module):
         last = self.last(x, memory.last_keys, distances.last, memory.mask, time)
         return Denoised(x, start, last)
 
-    def classify(self, memory: TokenMemory, state: Tensor, spans: TokenSpans) -> Tensor:
+    def classify(
+        self, memory: TokenMemory, state: Optional[Tensor], spans: TokenSpans
+    ) -> Tensor:
         """Name the spans.
 
-        state (Tensor): the denoiser's vectors of the noisy spans. Shape:
-            (batch, span, width)
+        state (Optional[Tensor]): the denoiser's vectors of the noisy spans; not needed
+            where `reads_denoised`. Shape: (batch, span, width)
         spans (TokenSpans): the denoised spans. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
         """
@@ -155,15 +159,16 @@ class SpanEmbedding(nn.Module):
         self.pooling = SpanPooling(n_in, width, pooling)
         self.width = nn.Linear(SINUSOIDS, width, bias=False)
 
-    def forward(
-        self, features: SpanFeatures, spans: TokenSpans, time: Tensor
-    ) -> Tensor:
+    def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Tensor:
         """Embed noisy spans.
 
-        features (SpanFeatures): what they are pooled from.
+        memory (TokenMemory): what they are pooled from.
         spans (TokenSpans): (batch, span)
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, width)
         """
-        width = self.width(sinusoids(spans.last - spans.start, SINUSOIDS))
-        return features.of(spans) + width + time[:, None]
+        # There are fewer widths than spans.
+        widths = torch.arange(memory.mask.shape[1], device=time.device)
+        table = self.width(sinusoids(widths, SINUSOIDS))
+        width = F.embedding(spans.last - spans.start, table)
+        return memory.spans.of(spans) + width + time[:, None]

@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -33,8 +34,19 @@ class Pointer(nn.Module):
         nn.init.zeros_(self.distance.bias)
 
     def keys(self, tokens: Tensor) -> Tensor:
-        """RETURNS (Tensor): projections of the tokens. (batch, token, width)"""
-        return self.key(tokens)
+        """Project the tokens to what a span is compared with.
+
+        For a product, (W s + b)·k = s·(Wᵀ k) + b·k: the query's map is applied to the
+        tokens, once, instead of to all spans in all denoising steps.
+
+        RETURNS (Tensor): (batch, token, width), with a column more for b·k.
+        """
+        keys = self.key(tokens)
+        if self.hidden is not None:
+            return keys
+        keys = keys / math.sqrt(keys.shape[-1])
+        query = torch.cat([self.query.weight, self.query.bias[:, None]], dim=1)
+        return keys @ query
 
     def forward(
         self, state: Tensor, keys: Tensor, distance: Tensor, mask: Tensor, time: Tensor
@@ -42,20 +54,21 @@ class Pointer(nn.Module):
         """Score the tokens for each span.
 
         state (Tensor): vectors of the spans. Shape: (batch, span, width)
-        keys (Tensor): see `keys`. Shape: (batch, token, width)
+        keys (Tensor): see `keys`.
         distance (Tensor): of the tokens from the noisy boundary; see
             `tokens.Distances`. Shape: (batch, span, token)
         mask (Tensor): True for real tokens. Shape: (batch, token)
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, token)
         """
-        query = self.query(state)
         if self.hidden is None:
-            scores = query @ keys.transpose(1, 2) / math.sqrt(query.shape[-1])
+            keys, constant = keys[..., :-1], keys[..., -1]
+            scores = state @ keys.transpose(1, 2) + constant[:, None]
         else:
-            pairs = query[:, :, None] + keys[:, None]  # (batch, span, token, width)
+            # (batch, span, token, width)
+            pairs = self.query(state)[:, :, None] + keys[:, None]
             scores = self.hidden(F.relu(pairs)).squeeze(dim=-1)
         table = self.distance(F.gelu(time))[:, None]  # (batch, 1, distance)
-        table = table.expand(-1, query.shape[1], -1)
+        table = table.expand(-1, state.shape[1], -1)
         scores = scores + table.gather(2, distance)
         return scores.masked_fill(~mask[:, None], IMPOSSIBLE)

@@ -4,12 +4,15 @@ All noise comes from one seed, and is the same for every window. So what is foun
 window depends on nothing but the window.
 """
 
-from typing import Callable, Iterator, Tuple
+from functools import cache, lru_cache
+from typing import Callable, Iterator, List
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...types import Floats
+from .decoding import Proposals
 from .noise import (
     TokenSpans,
     denoise_step,
@@ -19,8 +22,8 @@ from .noise import (
     to_tokens,
 )
 
-# Noisy spans and their timesteps to denoised spans and the scores of their labels.
-Denoiser = Callable[[TokenSpans, Tensor], Tuple[TokenSpans, Tensor]]
+# Noisy spans and their timesteps to what the denoiser makes of them.
+Denoiser = Callable[[TokenSpans, Tensor], Proposals]
 
 
 def sample(
@@ -34,7 +37,7 @@ def sample(
     scale: float,
     eta: float,
     seed: int,
-) -> Iterator[Tuple[TokenSpans, Tensor]]:
+) -> Iterator[Proposals]:
     """Denoise pure noise.
 
     denoise (Denoiser): looks at noisy spans.
@@ -42,16 +45,15 @@ def sample(
     n_spans, n_samples, n_steps (int): K, γ and T.
     schedule (str), scale (float), eta (float): how noise comes, λ and η.
     seed (int): of all noise.
-    YIELDS (Tuple[TokenSpans, Tensor]): what each step has found. Shapes: (batch, span)
-        and (batch, span, label)
+    YIELDS (Proposals): what each step has found.
     """
-    shares = [*signal_shares(schedule, n_steps).tolist(), 1.0]
+    shares = _shares(schedule, n_steps)
     x = fixed_noise(n_spans, seed, 0, lengths.device).expand(len(lengths), -1, -1)
     for step, (now, then) in enumerate(sampling_times(n_steps, n_samples), start=1):
         noisy = to_tokens(x, lengths, scale)
-        spans, scores = denoise(noisy, torch.full_like(lengths, now))
-        yield spans, scores
-        clean = to_signal(*spans, lengths, scale)
+        proposals = denoise(noisy, torch.full_like(lengths, now))
+        yield proposals
+        clean = to_signal(*proposals.spans, lengths, scale)
         fresh = fixed_noise(n_spans, seed, step, lengths.device)
         share, target = shares[now], shares[then]
         x = denoise_step(x, clean, fresh, share=share, target=target, eta=eta)
@@ -62,5 +64,20 @@ def fixed_noise(n_spans: int, seed: int, step: int, device: torch.device) -> Ten
 
     RETURNS (Tensor): (span, 2)
     """
-    noise = np.random.default_rng([seed, step]).standard_normal((n_spans, 2), "f")
-    return torch.as_tensor(noise, device=device)
+    return torch.as_tensor(_draw(n_spans, seed, step), device=device)
+
+
+# What depends on settings alone is computed once. Not kept as tensors, for those that
+# are made in prediction could not be used in training.
+
+
+@lru_cache(maxsize=256)
+def _draw(n_spans: int, seed: int, step: int) -> Floats:
+    """RETURNS (Floats): (span, 2)"""
+    return np.random.default_rng([seed, step]).standard_normal((n_spans, 2), "f")
+
+
+@cache
+def _shares(schedule: str, n_steps: int) -> List[float]:
+    """RETURNS (List[float]): see `signal_shares`; the last one, -1, is all signal."""
+    return [*signal_shares(schedule, n_steps).tolist(), 1.0]

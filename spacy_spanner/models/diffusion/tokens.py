@@ -36,31 +36,42 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
 class Distances(NamedTuple):
     """How far tokens lie from the boundaries of noisy spans, from 0 to 2 REACH.
 
-    start, last (Tensor): (batch, span, token)
+    spans (TokenSpans): the noisy spans. Shapes: (batch, span)
+    table (Tensor): from each token to all, REACH to itself. Shape: (boundary, token)
     mask (Tensor): True for real tokens. Shape: (batch, token)
     """
 
-    start: Tensor
-    last: Tensor
+    spans: TokenSpans
+    table: Tensor
     mask: Tensor
 
     @classmethod
     def between(cls, spans: TokenSpans, mask: Tensor) -> "Distances":
         """RETURNS (Distances): REACH at a boundary itself, less to the left of it."""
         position = torch.arange(mask.shape[1], device=mask.device)
-        start, last = (
-            (position - boundary[:, :, None]).clamp(-REACH, REACH) + REACH
-            for boundary in spans
-        )
-        return cls(start, last, mask)
+        table = (position - position[:, None]).clamp(-REACH, REACH) + REACH
+        return cls(spans, table, mask)
+
+    @property
+    def start(self) -> Tensor:
+        """From the first token of each span. Shape: (batch, span, token)"""
+        return self.table[self.spans.start]
+
+    @property
+    def last(self) -> Tensor:
+        """From the last token of each span. Shape: (batch, span, token)"""
+        return self.table[self.spans.last]
 
 
 def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
     """RETURNS (Tensor): rows of (batch, token, width) by index (batch, span), as
     (batch, span, width)
     """
-    index = index[:, :, None].expand(-1, -1, vectors.shape[2])
-    return vectors.gather(1, index)
+    batch, n_tokens, width = vectors.shape
+    window = torch.arange(batch, device=index.device)[:, None]
+    # Whole rows are copied; `gather` would copy number by number.
+    rows = (window * n_tokens + index).flatten()
+    return vectors.reshape(-1, width).index_select(0, rows).view(*index.shape, width)
 
 
 class SpanFeatures(NamedTuple):

@@ -184,6 +184,27 @@ def test_candidates_neither_read_nor_write_the_global_random_state() -> None:
     assert raw_candidates(codec, [4, 3]) == first
 
 
+@pytest.mark.parametrize("self_attention", [False, True])
+def test_candidates_have_the_scores_of_their_spans_alone(self_attention: bool) -> None:
+    module = module_of(self_attention=self_attention).eval()
+    lengths, codec = [5, 2, 4], DiffusionCodec(spans=7, steps=3)
+    batch = batch_of(lengths, 6)
+    with torch.inference_mode():
+        given = codec.candidates(module, batch, torch.zeros(2))
+        memory = module.encode(batch)
+        spans = zip(given.window, given.start, given.end)
+        for number, (window, start, end) in enumerate(spans):
+            at = TokenSpans(start.view(1, 1), end.view(1, 1) - 1)
+            own = memory.take(slice(int(window), int(window) + 1))
+            classes = module.classify(own, None, at)[0, 0].softmax(dim=0)
+            label = given.label[number]
+            assert given.score[number].item() == pytest.approx(
+                classes[label + 1].item(), abs=1e-6
+            )
+    keys = list(zip(*(column.tolist() for column in given[:3])))
+    assert len(keys) == len(set(keys)) > len(lengths)
+
+
 def test_candidates_depend_on_the_seed() -> None:
     def noise_of(seed: int) -> List[int]:
         oracle = Oracle([[]])

@@ -13,6 +13,7 @@ from spacy_spanner.models.diffusion.decoding import (
     best_spans,
     first_of_equals,
     label_scores,
+    without_repeats,
 )
 from spacy_spanner.models.diffusion.noise import TokenSpans
 
@@ -120,3 +121,32 @@ def test_first_of_equals_keeps_every_span_once_with_its_best_score(rows: list) -
     best = {pair: max(s for p, s in zip(pairs, score) if p == pair) for pair in pairs}
     once = [(pair, s) for pair, s, keep in zip(pairs, score, kept) if keep]
     assert sorted(once) == sorted(best.items())
+
+
+def test_without_repeats_leaves_each_span_and_windows_of_one_size() -> None:
+    start = torch.tensor([[2, 0, 2, 0], [1, 1, 1, 1]])
+    last = torch.tensor([[3, 1, 3, 0], [2, 2, 2, 2]])
+    found = without_repeats(TokenSpans(start, last), 4)
+    assert found.start.tolist() == [[0, 0, 2], [1, 1, 1]]
+    assert found.last.tolist() == [[0, 1, 3], [2, 2, 2]]
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=6, max_size=6
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(deadline=None)
+def test_without_repeats_keeps_the_spans_of_every_window(rows: list) -> None:
+    ends = torch.tensor(rows).sort(dim=2).values
+    found = without_repeats(TokenSpans(ends[:, :, 0], ends[:, :, 1]), 5)
+    most = 0
+    for row, start, last in zip(ends.tolist(), *map(torch.Tensor.tolist, found)):
+        expected = set(map(tuple, row))
+        assert set(zip(start, last)) == expected
+        most = max(most, len(expected))
+    assert found.start.shape[1] == most

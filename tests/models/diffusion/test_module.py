@@ -308,9 +308,10 @@ def test_pointer_compares_vectors_and_adds_what_the_distance_says(kind: str) -> 
     pointer = Pointer(4, kind)
     torch.nn.init.normal_(pointer.distance.weight)
     state, tokens, time = torch.randn(1, 1, 4), torch.randn(1, 3, 4), torch.randn(1, 4)
-    keys, mask = pointer.keys(tokens), torch.ones(1, 3, dtype=torch.bool)
+    mask = torch.ones(1, 3, dtype=torch.bool)
     distance = torch.tensor([[[30, 31, 32]]])
-    found = pointer(state, keys, distance, mask, time)[0, 0]
+    found = pointer(state, pointer.keys(tokens), distance, mask, time)[0, 0]
+    keys = pointer.key(tokens)
     table = pointer.distance(F.gelu(time))[0]
     query = pointer.query(state)[0, 0]
     for token in range(3):

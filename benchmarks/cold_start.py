@@ -1,0 +1,36 @@
+"""What a new interpreter spends until a component exists, for `startup.py`.
+
+python benchmarks/cold_start.py span_biaffine
+
+Prints seconds as JSON. Imports nothing that is measured before it is measured.
+"""
+
+import json
+import sys
+import time
+from importlib import import_module
+
+FACTORIES = ("biaffine", "locate_label", "diffusion", "offset")
+
+
+def main() -> None:
+    """Import spaCy, then this package with all that its entry points name, then make a
+    pipeline with the component.
+    """
+    ticks = [time.perf_counter()]
+    spacy = import_module("spacy")
+    ticks.append(time.perf_counter())
+    import_module("spacy_spanner")
+    for name in FACTORIES:
+        import_module(f"spacy_spanner.models.{name}.factory")
+    ticks.append(time.perf_counter())
+    nlp = spacy.blank("en")
+    ticks.append(time.perf_counter())
+    nlp.add_pipe(sys.argv[1])
+    ticks.append(time.perf_counter())
+    names = ("spacy", "package", "blank", "add_pipe")
+    print(json.dumps({n: b - a for n, a, b in zip(names, ticks, ticks[1:])}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Peak memory by the length of a document and by the number of labels.
+
+python benchmarks/memory.py DATA --encoder cnn --labels 4,18,60 --tokens 128,512,5000
+
+Each system trains some steps of eight sentences in one process, is stored, and reads
+documents without sentence boundaries, the shortest first, in another process that has
+done nothing else. Entities of the corpus get the labels in turns. Needs Linux.
+"""
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Dict, Iterator, List, Optional, Sequence
+
+import spacy
+import typer
+from common import DATASETS, ENCODERS, MODELS, read_corpus
+from measuring import (
+    forget_peak,
+    in_fresh_process,
+    peak_memory_mb,
+    resident_mb,
+    write_json,
+)
+from runners import BARE, PipelineRunner, exhaust
+from spacy.tokens import Doc
+from texts import choose_texts, long_words, relabel
+from wasabi import table
+
+HEADER = ("system", "labels", "train MB", "loaded MB", "tokens", "MB above", "seconds")
+TRAINING_WORDS = 4_000
+BATCH_SIZE = 8
+# spancat keeps vectors of all spans of a document at once: four pooled vectors a span,
+# several times over. Longer documents would need tens of GB.
+SPANCAT_LIMITS = {"cnn": 50_000, "minilm": 5_000}
+
+
+def measure_training(
+    system: str, *, dataset: str, data: Path, encoder: str, n_labels: int, folder: Path
+) -> float:
+    """Train some steps, and store the pipeline.
+
+    folder (Path): where to put it.
+    RETURNS (float): the largest resident size of the process in MB.
+    """
+    corpus = read_corpus(dataset, data, spacy.blank("en"))
+    docs = choose_texts(corpus.train, "sentences", TRAINING_WORDS)
+    relabel(docs, n_labels)
+    runner = PipelineRunner(system, encoder, BATCH_SIZE, 1)
+    runner.start(docs)
+    exhaust(runner.train(docs))
+    peak = peak_memory_mb()
+    runner.nlp.to_disk(folder)
+    return peak
+
+
+def measure_reading(
+    folder: Path, words: List[str], lengths: Sequence[int]
+) -> Iterator[Dict[str, Any]]:
+    """Load a pipeline and read longer and longer documents.
+
+    words (List[str]): a text of the largest length.
+    lengths (Sequence[int]): tokens of the documents, ascending.
+    YIELDS (Dict[str, Any]): seconds, and memory above that of the loaded pipeline.
+    """
+    nlp = spacy.load(folder)
+    forget_peak()
+    loaded = resident_mb()
+    for n_tokens in lengths:
+        doc = Doc(nlp.vocab, words=words[:n_tokens])
+        start = time.perf_counter()
+        nlp(doc)
+        yield {
+            "loaded_mb": loaded,
+            "tokens": n_tokens,
+            "seconds": time.perf_counter() - start,
+            "memory_mb": peak_memory_mb() - loaded,
+        }
+
+
+def list_readings(*args: Any) -> List[Dict[str, Any]]:
+    """RETURNS (List[Dict[str, Any]]): see `measure_reading`; can leave a process."""
+    return list(measure_reading(*args))
+
+
+def measure(
+    system: str, *, n_labels: int, words: List[str], lengths: List[int], **setup: Any
+) -> List[Dict[str, Any]]:
+    """Measure training and reading.
+
+    **setup: dataset, data and encoder.
+    RETURNS (List[Dict[str, Any]]): a row for each length.
+    """
+    limit = SPANCAT_LIMITS[setup["encoder"]] if system == "spancat" else max(lengths)
+    wanted = sorted(length for length in lengths if length <= limit)
+    with TemporaryDirectory() as folder:
+        path = Path(folder)
+        training = in_fresh_process(
+            measure_training, system, n_labels=n_labels, folder=path, **setup
+        )
+        rows = in_fresh_process(list_readings, path, words, wanted)
+    about = {"system": system, "labels": n_labels, "training_mb": training}
+    return [{**about, **row} for row in rows]
+
+
+def to_row(result: Dict[str, Any]) -> List[str]:
+    """RETURNS (List[str]): the cells of one line."""
+    return [
+        result["system"],
+        str(result["labels"]),
+        f"{result['training_mb']:,.0f}",
+        f"{result['loaded_mb']:,.0f}",
+        f"{result['tokens']:,}",
+        f"{result['memory_mb']:,.0f}",
+        f"{result['seconds']:.2f}",
+    ]
+
+
+def main(
+    data: Path = typer.Argument(..., help="Folder with the datasets"),
+    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
+    models: str = typer.Option(MODELS, help="Names with commas"),
+    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    labels: str = typer.Option("4", help="Numbers of labels, with commas"),
+    tokens: str = typer.Option("128,512,5000,50000,100000", help="With commas"),
+    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+) -> None:
+    """Show how memory grows with documents and labels."""
+    lengths = list(map(int, tokens.split(",")))
+    corpus = read_corpus(dataset, data, spacy.blank("en"))
+    setup = {"dataset": dataset, "data": data, "encoder": encoder}
+    setup.update(words=long_words(corpus.test, max(lengths)), lengths=lengths)
+    results: List[Dict[str, Any]] = []
+    for index, n_labels in enumerate(map(int, labels.split(","))):
+        # Labels mean nothing to the encoder alone.
+        for system in [*([] if index else [BARE]), *filter(None, models.split(","))]:
+            rows = measure(system, n_labels=n_labels, **setup)
+            print("\n".join(" ".join(to_row(row)) for row in rows), flush=True)
+            results += rows
+    print(table([to_row(row) for row in results], header=HEADER, divider=True))
+    if output is not None:
+        write_json(output, results, setup={"dataset": dataset, "encoder": encoder})
+
+
+if __name__ == "__main__":
+    typer.run(main)
