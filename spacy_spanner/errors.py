@@ -282,8 +282,8 @@ class Errors(metaclass=_CodedMessages):
         "pipeline."
     )
     SP127 = (
-        "A worker cannot go on: {problem} {done} of {total} parts are finished and stay. "
-        "When the cause is removed, the same command goes on with the others."
+        "A worker cannot go on: {problem} {done} of {total} parts are finished. When "
+        "the cause is removed, the same command goes on with the others."
     )
     SP128 = (
         "GPU {gpu} cannot be used: {problem}. Leave --num-gpus out to work on the CPU."

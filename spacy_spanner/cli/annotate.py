@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,9 @@ ENGINE = typer.Option("local", help="local, or ray for a cluster (extra ray)")
 N_PROCESS = typer.Option(
     None, "--n-process", "-n", min=1, help="Workers; with ray, workers at most"
 )
-MIN_PROCESS = typer.Option(1, min=1, help="ray: workers to begin with")
+MIN_PROCESS = typer.Option(
+    None, min=1, help="ray: workers to keep, where more may come and go"
+)
 NUM_GPUS = typer.Option(0.0, min=0.0, help="GPUs for a worker; 0.5 shares one")
 THREADS = typer.Option(None, min=1, help="Cores for a worker; 1 if there are several")
 ADDRESS = typer.Option(None, help="ray: address of the cluster, if it is not found")
@@ -53,7 +54,7 @@ def annotate_cli(
     to: str = TO,
     engine: str = ENGINE,
     n_process: Optional[int] = N_PROCESS,
-    min_process: int = MIN_PROCESS,
+    min_process: Optional[int] = MIN_PROCESS,
     num_gpus: float = NUM_GPUS,
     threads: Optional[int] = THREADS,
     ray_address: Optional[str] = ADDRESS,
@@ -72,8 +73,8 @@ def annotate_cli(
     """Apply a pipeline to a corpus of any size.
 
     OUTPUT gets files of annotated documents, and errors.jsonl with ids and reasons of
-    those that failed. Whatever stops the command, started again it goes on where it was,
-    and annotates every document once.
+    those that failed. Whatever stops the command, started again it goes on where it
+    was, and annotates every document once.
     """
     choices = dict(locals())
     with plain_errors(), ended_by_sigterm():
@@ -87,7 +88,6 @@ class Outcome(NamedTuple):
 
     documents, words, spans, failed (int): of all parts that are finished.
     finished, parts (int): how many parts are finished, and how many there are.
-    seconds (float): what this run took.
     """
 
     documents: int
@@ -96,17 +96,20 @@ class Outcome(NamedTuple):
     failed: int
     finished: int
     parts: int
-    seconds: float
 
 
 def check_choices(choices: Dict[str, Any]) -> None:
-    """RAISES (ValueError): SP062 for a format or an engine that does not exist."""
-    for name, known in CHOICES.items():
-        if choices[name] not in known:
-            value = choices[name]
-            raise ValueError(
-                Errors.SP062.format(name=name, choices=", ".join(known), value=value)
-            )
+    """RAISES (ValueError): SP062 for a format, an engine or a number that cannot be."""
+    expected = {name: ", ".join(known) for name, known in CHOICES.items()}
+    wrong = [name for name, known in CHOICES.items() if choices[name] not in known]
+    most = choices["n_process"]
+    if most is not None and (choices["min_process"] or 1) > most:
+        expected["min_process"] = f"the numbers up to {most} (--n-process)"
+        wrong.append("min_process")
+    for name in wrong:
+        option, value = name.replace("_", "-"), choices[name]
+        message = Errors.SP062.format(name=option, choices=expected[name], value=value)
+        raise ValueError(message)
 
 
 def make_request(choices: Dict[str, Any]) -> "Request":
@@ -156,7 +159,7 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
         require_ray()
         options = RayOptions(
             choices["ray_address"],
-            least=min(choices["min_process"], n_process or choices["min_process"]),
+            least=choices["min_process"] or n_process or 1,
             most=n_process,
             num_cpus=choices["threads"] or 1,
             num_gpus=num_gpus,
@@ -176,7 +179,6 @@ def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Ou
     """
     from ..scale.run import prepared
 
-    start = time.monotonic()
     with prepared(request, force=force) as run:
         reports = list(run.finished)
         if reports:
@@ -187,10 +189,14 @@ def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Ou
                 reports.append(report)
         except KeyboardInterrupt:
             msg.warn("Stopped")
-    names = "documents", "words", "spans", "failed"
-    counts = (sum(getattr(one, name) for one in reports) for name in names)
-    seconds = time.monotonic() - start
-    return Outcome(*counts, len(reports), len(run.parts), seconds)
+    return Outcome(
+        documents=sum(report.documents for report in reports),
+        words=sum(report.words for report in reports),
+        spans=sum(report.spans for report in reports),
+        failed=sum(report.failed for report in reports),
+        finished=len(reports),
+        parts=len(run.parts),
+    )
 
 
 def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
@@ -200,7 +206,7 @@ def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
     total = sum(part.size for part in run.parts)
     before = sum(report.size for report in run.finished)
     with closing(annotate_parts(run, engine)) as reports:
-        latest: List["Report"] = []
+        latest: List[Report] = []
 
         def amounts() -> Iterator[Amount]:
             for report in reports:

@@ -22,9 +22,9 @@ NO_GPU = -1
 class SpanAnnotator:
     """Find the spans of documents, in whatever process it is called.
 
-    It holds settings only, so that it can be pickled and sent to workers; each loads the
-    pipeline when it is called first. Batches are tables: a dict of columns, a DataFrame
-    of pandas or a Table of pyarrow.
+    It holds settings only, so that it can be pickled and sent to workers; each loads
+    the pipeline when it is called first. Batches are tables: a dict of columns, a
+    DataFrame of pandas or a Table of pyarrow.
 
     model (str): folder or package name of a trained pipeline, as workers can load it.
     spans_key (Optional[str]): group to read; needed where several are written.

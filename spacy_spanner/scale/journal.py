@@ -1,10 +1,10 @@
 """What earlier attempts at a part came to, so that no document can stop a run.
 
-A document may end the process that works on it: memory that the system does not give, or
-a fault in compiled code. Nothing can be caught then. But a part that was begun and not
-finished is worked on more carefully the next time, a document at a time, each with its
-number in the journal first. The document at which two such attempts have died is left
-out. A journal of a run that ends in good order is forgotten.
+A document may end the process that works on it: memory that the system does not give,
+or a fault in compiled code. Nothing can be caught then. But a part that was begun and
+not finished is worked on more carefully the next time, a document at a time, each with
+its number in the journal first. The document at which two such attempts have died is
+left out. A journal of a run that ends in good order is forgotten.
 """
 
 from collections import Counter

@@ -6,12 +6,13 @@ path: no machine holds the corpus, or sees all of it.
 """
 
 import json
+import logging
 import os
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
 from .records import Part, Report
-from .worker import Job, work
+from .worker import Job, Reports, work
 
 # Each block of a dataset costs a task and some memory of the first machine.
 MOST_BLOCKS = 10_000
@@ -66,9 +67,7 @@ def require_ray() -> Any:
     return ray
 
 
-def run_on_ray(
-    job: Job, parts: Sequence[Part], options: RayOptions
-) -> Iterator[Report]:
+def run_on_ray(job: Job, parts: Sequence[Part], options: RayOptions) -> Reports:
     """Annotate parts on a cluster.
 
     YIELDS (Report): of each part, as they are finished.
@@ -94,6 +93,8 @@ def _connect(ray: Any, address: Optional[str]) -> None:
 
 def _dataset(ray: Any, job: Job, parts: Sequence[Part], options: RayOptions) -> Any:
     """RETURNS (Any): the reports, as a dataset that is computed while it is read."""
+    # The command tells how far it has come.
+    logging.getLogger("ray.data").setLevel(logging.WARNING)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False

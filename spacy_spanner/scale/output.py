@@ -1,7 +1,7 @@
 """The folder of a run: files of the output, and what is known about each of them.
 
-A part is finished when its report is there, which is written last. So whatever stops the
-work, a part is either finished, with its file and its errors complete, or done again.
+A part is finished when its report is there, which is written last. So whatever stops
+the work, a part is either finished, with file and errors complete, or done again.
 """
 
 import json

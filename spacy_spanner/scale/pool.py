@@ -1,4 +1,4 @@
-"""Some processes on one machine. One that is killed is replaced, its part done again."""
+"""Some processes on one machine; one that is killed is replaced, its part redone."""
 
 import copy
 import multiprocessing
@@ -6,20 +6,21 @@ import os
 import signal
 import threading
 from collections import deque
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, Deque, Iterator, List, Optional, Sequence, cast
+from typing import Any, Deque, Optional, Sequence, cast
 
 from ..errors import Errors
 from .annotator import SpanAnnotator, describe
 from .records import Part, Report
-from .worker import Job, work
+from .worker import Job, Reports, work
 
 READY = "ready"
 # A pipeline that kills its process when it is loaded will do so again.
 STARTS = 3
 
 
-def run_here(job: Job, parts: Sequence[Part]) -> Iterator[Report]:
+def run_here(job: Job, parts: Sequence[Part]) -> Reports:
     """YIELDS (Report): of each part, annotated in this process."""
     for part in parts:
         yield work(job, part)
@@ -27,7 +28,7 @@ def run_here(job: Job, parts: Sequence[Part]) -> Iterator[Report]:
 
 def run_pool(
     job: Job, parts: Sequence[Part], *, n_process: int, num_gpus: float = 0.0
-) -> Iterator[Report]:
+) -> Reports:
     """Annotate parts in processes of this machine.
 
     n_process (int): how many processes.
@@ -88,10 +89,8 @@ class _Worker:
             self._send(self.part)
 
     def _send(self, part: Part) -> None:
-        try:
+        with suppress(OSError):  # the process has died, which `receive` will find
             self.connection.send(part)
-        except OSError:
-            pass  # the process has died, which `receive` will find
 
     def receive(self) -> Optional[Report]:
         """RETURNS (Optional[Report]): None where the process has only become ready, or

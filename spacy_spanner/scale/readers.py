@@ -1,4 +1,4 @@
-"""Read the documents of a part, one at a time; a broken one does not stop the others."""
+"""Read the documents of a part, one at a time; a broken one stops no others."""
 
 import gzip
 import zlib
@@ -139,9 +139,9 @@ def _place(piece: Piece, number: int) -> str:
 
 def _open(piece: Piece) -> BinaryIO:
     path = Path(piece.path)
-    # Typed as a file of gzip, which reads as any other.
-    opened = gzip.open(path) if path.suffix == COMPRESSED else path.open("rb")
-    return cast(BinaryIO, opened)
+    if path.suffix == COMPRESSED:
+        return cast(BinaryIO, gzip.open(path))  # has the methods, not the type
+    return path.open("rb")
 
 
 def _lines(piece: Piece) -> Iterator[Tuple[int, bytes]]:

@@ -18,12 +18,12 @@ from .plan import make_parts, usual_size
 from .readers import check_fields
 from .records import Fields, Part, Report
 from .sources import Source, find_sources
-from .worker import Job
+from .worker import Job, Reports
 
 # Of the stored plan; a version that stores another one cannot go on with it.
 FORMAT = 1
 
-Engine = Callable[[Job, Sequence[Part]], Iterator[Report]]
+Engine = Callable[[Job, Sequence[Part]], Reports]
 
 
 class Request(NamedTuple):
@@ -99,7 +99,7 @@ def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
             folder.collect_errors(part.number for part in parts)
 
 
-def annotate_parts(run: Run, engine: Engine) -> Iterator[Report]:
+def annotate_parts(run: Run, engine: Engine) -> Reports:
     """Let an engine do what is left.
 
     engine (Engine): annotates parts and yields their reports.

@@ -1,6 +1,6 @@
 """What a worker does with a part, in whatever process it runs."""
 
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, Generator, List, NamedTuple
 
 from .annotator import SpanAnnotator, describe
 from .journal import Journal
@@ -8,6 +8,9 @@ from .output import OutputFolder
 from .readers import read_part
 from .records import Annotated, Fields, Part, Report
 from .shards import SHARDS, ShardWriter
+
+
+Reports = Generator[Report, None, None]
 
 
 class Job(NamedTuple):
