@@ -58,9 +58,10 @@ class SpanAnnotator:
         self.code = code
         self.memory_zone = memory_zone
         self._nlp: Optional[Language] = None
+        self._key: Optional[str] = None
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_nlp": None}
+        return {**self.__dict__, "_nlp": None, "_key": None}
 
     @property
     def nlp(self) -> Language:
@@ -84,8 +85,14 @@ class SpanAnnotator:
             _require_gpu(self.gpu_id)
         import_code(self.code and Path(self.code))
         nlp = load_model(self.model)
-        self.key = find_key(nlp, self.spans_key)
+        self._key = find_key(nlp, self.spans_key)
         return nlp
+
+    @property
+    def key(self) -> Optional[str]:
+        """The group with the spans; None for `doc.ents`."""
+        _ = self.nlp
+        return self._key
 
     @contextmanager
     def zone(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Sequence
 
 from ..errors import Errors
+from .output import ERRORS, STATE
 
 SUFFIXES: Dict[str, str] = {
     ".txt": "text",
@@ -63,14 +64,17 @@ def find_sources(
 
 
 def _expand(given: str) -> Iterator[Path]:
-    """YIELDS (Path): files that an input names, as absolute paths."""
+    """YIELDS (Path): files that an input names, as absolute paths; the errors of an
+    earlier run are no documents.
+    """
     matches = [given] if os.path.exists(given) else glob.glob(given, recursive=True)
     for match in matches:
         path = Path(match).absolute()
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in inside:
             hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if format_of(file) and not hidden and file.is_file():
+            beside = file.name == ERRORS and (file.parent / STATE).is_dir()
+            if format_of(file) and not hidden and not beside and file.is_file():
                 yield file
 
 

@@ -9,7 +9,6 @@ from .readers import read_part
 from .records import Annotated, Fields, Part, Report
 from .shards import SHARDS, ShardWriter
 
-
 Reports = Generator[Report, None, None]
 
 
