@@ -8,6 +8,8 @@ path: no machine holds the corpus, or sees all of it.
 import json
 import logging
 import os
+import signal
+import threading
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
@@ -88,7 +90,11 @@ def _connect(ray: Any, address: Optional[str]) -> None:
     """Join a cluster, or start one on this machine."""
     address = address or os.environ.get("RAY_ADDRESS")
     options = {} if address else {"include_dashboard": False}
+    handler = signal.getsignal(signal.SIGTERM)
     ray.init(address=address, log_to_driver=False, logging_level="warning", **options)
+    # Ray would end the process at once; the command wants to say how to go on.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _dataset(ray: Any, job: Job, parts: Sequence[Part], options: RayOptions) -> Any:

@@ -38,8 +38,7 @@ def run_pool(
     """
     waiting = deque(parts)
     jobs = [
-        _with_gpu(job, int(number * num_gpus)) if num_gpus else job
-        for number in range(min(n_process, len(parts)))
+        with_gpu(job, number, num_gpus) for number in range(min(n_process, len(parts)))
     ]
     workers = [_Worker(one) for one in jobs]
     try:
@@ -56,9 +55,12 @@ def run_pool(
             worker.end()
 
 
-def _with_gpu(job: Job, gpu_id: int) -> Job:
+def with_gpu(job: Job, number: int, num_gpus: float) -> Job:
+    """RETURNS (Job): the same for a worker, by its number, on the first of its GPUs."""
+    if not num_gpus:
+        return job
     annotator: SpanAnnotator = copy.copy(job.annotator)
-    annotator.gpu_id = gpu_id
+    annotator.gpu_id = int(number * num_gpus)
     return job._replace(annotator=annotator)
 
 

@@ -83,6 +83,7 @@ class Report(NamedTuple):
     size (int): its bytes of input.
     documents, words, spans (int): what its file holds.
     failed (int): documents that failed.
+    seconds (float): processor time, which does not depend on what else runs.
     problem (str): what has stopped the worker; empty if the part is finished.
     """
 
@@ -92,4 +93,5 @@ class Report(NamedTuple):
     words: int = 0
     spans: int = 0
     failed: int = 0
+    seconds: float = 0.0
     problem: str = ""

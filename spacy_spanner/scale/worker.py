@@ -1,5 +1,6 @@
 """What a worker does with a part, in whatever process it runs."""
 
+import time
 from typing import Any, Dict, Generator, List, NamedTuple
 
 from .annotator import SpanAnnotator, describe
@@ -47,6 +48,7 @@ def annotate_part(job: Job, part: Part) -> Report:
     RETURNS (Report): counts.
     RAISES (OSError): where files cannot be read or written.
     """
+    start = time.process_time()
     journal = Journal(job.output.journal(part.number))
     annotator, size = job.annotator, None
     with annotator.zone(), job.output.draft(part.number) as draft:
@@ -66,6 +68,7 @@ def annotate_part(job: Job, part: Part) -> Report:
         tally.words,
         tally.spans,
         len(tally.errors),
+        time.process_time() - start,
     )
     job.output.finish(report, tally.errors)
     return report

@@ -5,6 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
+import pytest
+
 from spacy_spanner.scale.annotator import SpanAnnotator
 from spacy_spanner.scale.pool import run_here
 from spacy_spanner.scale.records import Report
@@ -69,6 +71,22 @@ def lines(path: Path) -> List[Row]:
 def results(output: Path) -> List[Row]:
     """Read the documents of all parts, in the order of the parts."""
     return [row for path in sorted(output.glob("part-*.jsonl")) for row in lines(path)]
+
+
+def assert_same_results(output: Path, other: Path) -> None:
+    """Compare documents by id, spans exactly and scores to 1e-5.
+
+    A document that was read alone has the score of one in a batch, but for rounding.
+    """
+    rows, others = results(output), results(other)
+    by_id = {row["id"]: row for row in others}
+    assert len(rows) == len(others) == len(by_id)
+    for row in rows:
+        expected = by_id[row["id"]]
+        for span, twin in zip(row["spans"], expected["spans"]):
+            assert span["score"] == pytest.approx(twin["score"], abs=1e-5)
+            twin["score"] = span["score"]
+        assert row == expected
 
 
 def contents(output: Path) -> Dict[str, bytes]:
