@@ -60,7 +60,7 @@ def test_dying_workers_cost_nothing_but_deadly_documents(
 ) -> None:
     texts = numbered(60, {7: ONCE, 23: DEADLY, 40: POISON})
     corpus = write_rows(tmp_path / "two" / "a.jsonl", texts)
-    with time_limit(300):
+    with time_limit(600):
         annotate(request(model, corpus, tmp_path / "out2"), TWO)
     assert len(list(cluster.iterdir())) == 1
     monkeypatch.setenv(MARKERS, str(cluster))
