@@ -11,7 +11,7 @@ from spacy.util import load_model
 from ..errors import Errors
 from .frames import Columns, add_columns, columns_of
 from .records import Annotated, Document
-from .spans import find_key, span_rows
+from .span_rows import find_key, span_rows
 
 # However long they are, the documents of a batch have no more characters than this,
 # but for the last.

@@ -9,7 +9,7 @@ from spacy.tokens import Doc, DocBin
 
 from .parquet import ROWS_WRITTEN, require_pyarrow, span_type
 from .records import Annotated
-from .spans import span_rows
+from .span_rows import span_rows
 
 # Where `.spacy` files keep the id of a document.
 ID = "id"

@@ -1,6 +1,5 @@
 """The annotator travels, loads itself, and quarantines what fails."""
 
-import multiprocessing
 import pickle
 from pathlib import Path
 from typing import Any, Dict, List
@@ -13,7 +12,7 @@ from spacy.tokens import Doc
 from spacy_spanner.scale.annotator import BATCH_CHARACTERS, SpanAnnotator
 from spacy_spanner.scale.frames import SPARK_COLUMNS
 from spacy_spanner.scale.records import Document
-from spacy_spanner.scale.spans import find_key
+from spacy_spanner.scale.span_rows import find_key
 
 from ..helpers import scored_spans, trained
 from .helpers import TEXTS, annotator
@@ -76,14 +75,6 @@ def test_pickled_annotator_holds_no_pipeline(model: Path) -> None:
 
 def renamed(found: Dict[str, Any]) -> Dict[str, Any]:
     return {"spans": found["spans"], "errors": found["error"]}
-
-
-def test_pool_of_plain_python_takes_it(model: Path) -> None:
-    batches = [{"text": [text]} for text in [*TEXTS, POISONED]]
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = list(pool.imap(annotator(model), batches))
-    spans = [one["spans"][0] for one in found]
-    check_columns(spans, [one["error"][0] for one in found])
 
 
 def test_frames_of_pandas_keep_index_and_columns(model: Path) -> None:
