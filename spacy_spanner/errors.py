@@ -250,6 +250,48 @@ class Errors(metaclass=_CodedMessages):
         "eval_frequency = {frequency} would not evaluate. Leave it as it was, or take "
         "a number that divides {step}."
     )
+    SP120 = (
+        "{source}: there is nothing to annotate. Name files that end in one of "
+        "{suffixes}, or folders or globs with such files; .txt and .jsonl may be "
+        "compressed (.gz)."
+    )
+    SP121 = (
+        "{place} has no text under '{field}'. Its fields are: {existing}. Name the one "
+        "that holds the text with --text-field (text_field)."
+    )
+    SP122 = (
+        "{place} has no id under '{field}'. Its fields are: {existing}. Name the one "
+        "that holds the id with --id-field, or leave it out: then the name of the file "
+        "and the number of the document are the id."
+    )
+    SP123 = (
+        "{what} needs the package {package}, which is not installed. Install it with: "
+        "pip install spacy-spanner[ray]"
+    )
+    SP124 = (
+        "{folder} holds the results of another run: {differences}. Choose another "
+        "output, or let the results be replaced with --force."
+    )
+    SP125 = (
+        "{folder}: another process is writing there. Wait for its end, or choose "
+        "another output."
+    )
+    SP126 = (
+        "A worker has died {times} times before it could begin (exit code {code}), "
+        "probably for want of memory. Use fewer workers (--n-process), or a smaller "
+        "pipeline."
+    )
+    SP127 = (
+        "A worker cannot go on: {problem} {done} of {total} parts are finished. When "
+        "the cause is removed, the same command goes on with the others."
+    )
+    SP128 = (
+        "GPU {gpu} cannot be used: {problem}. Leave --num-gpus out to work on the CPU."
+    )
+    SP129 = (
+        "{failed} of {total} documents failed, more than the tolerance of {tolerance} "
+        "allows. Their ids and the reasons are in {path}; all others are annotated."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -299,4 +341,9 @@ class Warnings(metaclass=_CodedMessages):
         "The best model of the run is that of step {step}, with score {score}; it "
         "is not in {folder}, and nothing but the run's own output has it. If no better "
         "one comes, copy model-best from there."
+    )
+    SW120 = (
+        "The process has died {times} times while it worked on this document alone: "
+        "probably the pipeline takes more memory for it than there is, or a compiled "
+        "component is at fault."
     )

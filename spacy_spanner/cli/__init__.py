@@ -5,6 +5,7 @@ from spacy.cli._util import app as spacy_app
 from . import (
     analyze,
     analyze_training,
+    annotate,
     convert,
     debug_data,
     evaluate,
@@ -21,6 +22,7 @@ spacy_app.add_typer(app)
 __all__ = [
     "analyze",
     "analyze_training",
+    "annotate",
     "app",
     "convert",
     "debug_data",

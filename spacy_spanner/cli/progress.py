@@ -2,7 +2,8 @@
 
 import sys
 import time
-from typing import Any, Iterable, Iterator
+from datetime import timedelta
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from tqdm import tqdm
 from wasabi import msg
@@ -30,3 +31,45 @@ def track(items: Iterable[Any], *, total: int, what: str) -> Iterator[Any]:
             shown = time.monotonic()
             msg.text(f"{what}: {done:,} of {total:,}")
     msg.text(f"{what}: {done:,} done")
+
+
+class Amount(NamedTuple):
+    """What a step has done: a share of the whole work, in any unit, and words."""
+
+    done: int
+    words: int
+
+
+def track_amounts(
+    amounts: Iterable[Amount], *, total: int, before: int = 0, what: str
+) -> Iterator[Amount]:
+    """Pass amounts on and show the share that is done, the speed and the time left.
+
+    amounts (Iterable[Amount]): what each step has done.
+    total (int): the whole work.
+    before (int): what was done before the first step.
+    what (str): the work, as a participle: "Annotating".
+    YIELDS (Amount): the same.
+    """
+    start = shown = time.monotonic()
+    done, words = before, 0
+    hidden = not sys.stderr.isatty()
+    form = "{desc}: {percentage:.0f} %|{bar}| {postfix}"
+    bar = tqdm(total=total, initial=done, desc=what, bar_format=form, disable=hidden)
+    with bar:
+        for amount in amounts:
+            yield amount
+            done, words = done + amount.done, words + amount.words
+            now = time.monotonic()
+            told = _speed(now - start, words, done - before, total - done)
+            bar.set_postfix_str(told, refresh=False)
+            bar.update(amount.done)
+            if hidden and now - shown >= SECONDS_BETWEEN_LINES and done < total:
+                shown = now
+                msg.text(f"{what}: {100 * done / total:.0f} %, {told}")
+
+
+def _speed(seconds: float, words: int, done: int, left: int) -> str:
+    """RETURNS (str): words per second, and how long the rest will take."""
+    remaining = timedelta(seconds=round(left * seconds / max(done, 1)))
+    return f"{words / max(seconds, 1e-9):,.0f} words/s, {remaining} left"

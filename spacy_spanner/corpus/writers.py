@@ -64,7 +64,7 @@ class JsonlWriter:
             for token in doc
         ]
         if self._key in doc.spans:
-            value["spans"] = [_json_span(span) for span in doc.spans[self._key]]
+            value["spans"] = [json_span(span) for span in doc.spans[self._key]]
         if doc.has_annotation("SENT_START"):
             value["sentences"] = [sent.start_char for sent in doc.sents]
         self._file.write(json.dumps(value, ensure_ascii=False) + "\n")
@@ -74,7 +74,8 @@ class JsonlWriter:
         self._file.close()
 
 
-def _json_span(span: Span) -> Dict[str, Any]:
+def json_span(span: Span) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): a span in the form of Prodigy."""
     return {
         "start": span.start_char,
         "end": span.end_char,

@@ -15,7 +15,7 @@ def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
     config (Dict[str, Any]): interpolated.
     RETURNS (Dict[str, str]): by setting, such as "corpora.train.path".
     """
-    return {name: _digest(path) for name, path in data_paths(config) if path.exists()}
+    return {name: digest(path) for name, path in data_paths(config) if path.exists()}
 
 
 def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
@@ -30,13 +30,15 @@ def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
             yield name, Path(value)
 
 
-def _digest(path: Path) -> str:
-    """RETURNS (str): SHA-256 of a file, or of all below a folder and their names."""
-    digest = hashlib.sha256()
+def digest(path: Path) -> str:
+    """RETURNS (str): SHA-256 of a file, or of all below a folder and their names; what
+    python keeps beside its sources does not count.
+    """
+    found = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            digest.update(str(file.relative_to(path)).encode("utf8"))
+        if file.is_file() and file.parent.name != "__pycache__":
+            found.update(str(file.relative_to(path)).encode("utf8"))
             with file.open("rb") as stream:
                 while block := stream.read(BLOCK_SIZE):
-                    digest.update(block)
-    return digest.hexdigest()
+                    found.update(block)
+    return found.hexdigest()

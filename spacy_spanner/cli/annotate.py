@@ -1,0 +1,257 @@
+"""The command `spanner annotate`."""
+
+import signal
+import threading
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
+
+import typer
+from wasabi import msg
+
+from ..errors import Errors
+from .app import app
+from .progress import Amount, track_amounts
+from .shell import CODE, FORCE, KEY, MODEL, plain_errors
+
+if TYPE_CHECKING:
+    from ..scale.records import Report
+    from ..scale.run import Engine, Request, Run
+
+INPUT = typer.Argument(..., help="Files, folders, globs: text, JSONL, Parquet, .spacy")
+OUTPUT = typer.Option(..., "--output", "-o", help="Folder to write to")
+TO = typer.Option("jsonl", help="Format of the output: jsonl, parquet, spacy")
+ENGINE = typer.Option("local", help="local, or ray for a cluster (extra ray)")
+N_PROCESS = typer.Option(
+    None, "--n-process", "-n", min=1, help="Workers; with ray, workers at most"
+)
+MIN_PROCESS = typer.Option(
+    None, min=1, help="ray: workers to keep, where more may come and go"
+)
+NUM_GPUS = typer.Option(0.0, min=0.0, help="GPUs for a worker; 0.5 shares one")
+THREADS = typer.Option(None, min=1, help="Cores for a worker; 1 if there are several")
+ADDRESS = typer.Option(None, help="ray: address of the cluster, if it is not found")
+TEXT_FIELD = typer.Option("text", help="JSONL, Parquet: field of the text")
+ID_FIELD = typer.Option("", help="Field of the id; file and number, if not given")
+LINES = typer.Option(False, "--lines", help="Text: every line is a document")
+TEXT = typer.Option(True, "--text/--no-text", help="Write texts beside their spans")
+BATCH = typer.Option(None, min=1, help="Documents at once; as the pipeline says")
+PART = typer.Option(None, min=0.001, help="MB of input for a file of the output")
+ZONE = typer.Option(
+    True, help="Forget words; not with components that keep words or documents"
+)
+TOLERANCE = typer.Option(0.01, min=0.0, max=1.0, help="Share that may fail")
+CHOICES = {"to": ("jsonl", "parquet", "spacy"), "engine": ("local", "ray")}
+STOPPED = 130
+
+
+@app.command("annotate")
+def annotate_cli(
+    model: str = MODEL,
+    inputs: List[str] = INPUT,
+    output: Path = OUTPUT,
+    to: str = TO,
+    engine: str = ENGINE,
+    n_process: Optional[int] = N_PROCESS,
+    min_process: Optional[int] = MIN_PROCESS,
+    num_gpus: float = NUM_GPUS,
+    threads: Optional[int] = THREADS,
+    ray_address: Optional[str] = ADDRESS,
+    spans_key: Optional[str] = KEY,
+    text_field: str = TEXT_FIELD,
+    id_field: str = ID_FIELD,
+    lines: bool = LINES,
+    text: bool = TEXT,
+    batch_size: Optional[int] = BATCH,
+    part_mb: Optional[float] = PART,
+    memory_zone: bool = ZONE,
+    tolerance: float = TOLERANCE,
+    code_path: Optional[Path] = CODE,
+    force: bool = FORCE,
+) -> None:
+    """Apply a pipeline to a corpus of any size.
+
+    OUTPUT gets files of annotated documents, and errors.jsonl with ids and reasons of
+    those that failed. Whatever stops the command, started again it goes on where it
+    was, and annotates every document once.
+    """
+    choices = dict(locals())
+    with plain_errors(), ended_by_sigterm():
+        check_choices(choices)
+        outcome = annotate(make_request(choices), make_engine(choices), force=force)
+    tell(outcome, output, tolerance)
+
+
+class Outcome(NamedTuple):
+    """What a run has come to.
+
+    documents, words, spans, failed (int): of all parts that are finished.
+    finished, parts (int): how many parts are finished, and how many there are.
+    """
+
+    documents: int
+    words: int
+    spans: int
+    failed: int
+    finished: int
+    parts: int
+
+
+def check_choices(choices: Dict[str, Any]) -> None:
+    """RAISES (ValueError): SP062 for a format, an engine or a number that cannot be."""
+    expected = {name: ", ".join(known) for name, known in CHOICES.items()}
+    wrong = [name for name, known in CHOICES.items() if choices[name] not in known]
+    most = choices["n_process"]
+    if most is not None and (choices["min_process"] or 1) > most:
+        expected["min_process"] = f"the numbers up to {most} (--n-process)"
+        wrong.append("min_process")
+    for name in wrong:
+        option, value = name.replace("_", "-"), choices[name]
+        message = Errors.SP062.format(name=option, choices=expected[name], value=value)
+        raise ValueError(message)
+
+
+def make_request(choices: Dict[str, Any]) -> "Request":
+    """RETURNS (Request): what decides on the results."""
+    from ..scale.annotator import SpanAnnotator
+    from ..scale.records import Fields
+    from ..scale.run import Request
+
+    several = choices["engine"] == "ray" or (choices["n_process"] or 1) > 1
+    code = choices["code_path"]
+    annotator = SpanAnnotator(
+        absolute(choices["model"]),
+        spans_key=choices["spans_key"],
+        batch_size=choices["batch_size"],
+        gpu_id=0 if choices["num_gpus"] else -1,
+        threads=choices["threads"] or (1 if several else None),
+        code=str(code.absolute()) if code else None,
+        memory_zone=choices["memory_zone"],
+    )
+    part_mb = choices["part_mb"]
+    return Request(
+        annotator,
+        choices["inputs"],
+        choices["output"],
+        format=choices["to"],
+        fields=Fields(choices["text_field"], choices["id_field"]),
+        by_line=choices["lines"],
+        with_text=choices["text"],
+        part_size=round(part_mb * 2**20) if part_mb else None,
+    )
+
+
+def absolute(model: str) -> str:
+    """RETURNS (str): a folder as workers find it; names of packages stay."""
+    return str(Path(model).absolute()) if Path(model).exists() else model
+
+
+def make_engine(choices: Dict[str, Any]) -> "Engine":
+    """RETURNS (Engine): what annotates parts.
+
+    RAISES (ValueError): SP123 where Ray is not installed.
+    """
+    n_process, num_gpus = choices["n_process"], choices["num_gpus"]
+    if choices["engine"] == "ray":
+        from ..scale.on_ray import RayOptions, require_ray, run_on_ray
+
+        require_ray()
+        options = RayOptions(
+            choices["ray_address"],
+            least=choices["min_process"] or n_process or 1,
+            most=n_process,
+            num_cpus=choices["threads"] or 1,
+            num_gpus=num_gpus,
+        )
+        return partial(run_on_ray, options=options)
+    from ..scale.pool import run_here, run_pool
+
+    if (n_process or 1) == 1:
+        return run_here
+    return partial(run_pool, n_process=n_process, num_gpus=num_gpus)
+
+
+def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Outcome:
+    """Annotate what is not annotated yet, and show the progress.
+
+    RETURNS (Outcome): counts, also where the work was interrupted.
+    """
+    from ..scale.run import prepared
+
+    with prepared(request, force=force) as run:
+        reports = list(run.finished)
+        if reports:
+            told = f"{len(reports):,} of {len(run.parts):,}"
+            msg.info(f"Going on: {told} parts are finished already")
+        try:
+            for report in track(run, engine):
+                reports.append(report)
+        except KeyboardInterrupt:
+            msg.warn("Stopped")
+    return Outcome(
+        documents=sum(report.documents for report in reports),
+        words=sum(report.words for report in reports),
+        spans=sum(report.spans for report in reports),
+        failed=sum(report.failed for report in reports),
+        finished=len(reports),
+        parts=len(run.parts),
+    )
+
+
+def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
+    """YIELDS (Report): of each part, while the progress is shown."""
+    from ..scale.run import annotate_parts
+
+    total = sum(part.size for part in run.parts)
+    before = sum(report.size for report in run.finished)
+    with closing(annotate_parts(run, engine)) as reports:
+        latest: List[Report] = []
+
+        def amounts() -> Iterator[Amount]:
+            for report in reports:
+                latest.append(report)
+                yield Amount(report.size, report.words)
+
+        what = "Annotating"
+        for _ in track_amounts(amounts(), total=total, before=before, what=what):
+            yield latest.pop()
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let a system that wants the process to end, end it like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def tell(outcome: Outcome, output: Path, tolerance: float) -> None:
+    """Print what has come of a run.
+
+    RAISES (Exit): with code 130 where the work is not complete.
+    RAISES (SystemExit): with code 1, where a larger share has failed than tolerated.
+    """
+    if outcome.finished < outcome.parts:
+        parts = f"{outcome.finished:,} of {outcome.parts:,} parts are finished"
+        msg.info(f"{parts}. The same command goes on with the others")
+        raise typer.Exit(STOPPED)
+    msg.good(
+        f"{outcome.documents:,} documents, {outcome.words:,} words, "
+        f"{outcome.spans:,} spans",
+        f"in {output}",
+    )
+    total = outcome.documents + outcome.failed
+    path = output / "errors.jsonl"
+    if outcome.failed > tolerance * total:
+        message = Errors.SP129.format(
+            failed=outcome.failed, total=total, tolerance=tolerance, path=path
+        )
+        msg.fail(message, exits=1)
+    if outcome.failed:
+        msg.warn(f"{outcome.failed:,} documents failed: see {path}")

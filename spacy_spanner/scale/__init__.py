@@ -1,0 +1,1 @@
+"""Apply a pipeline to corpora of any size, on one machine or on many."""
