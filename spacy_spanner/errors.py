@@ -250,6 +250,31 @@ class Errors(metaclass=_CodedMessages):
         "eval_frequency = {frequency} would not evaluate. Leave it as it was, or take "
         "a number that divides {step}."
     )
+    SP130 = (
+        "This must be started by torchrun, which tells processes of each other "
+        "(the variable {variable} of the environment is missing). Use: torchrun "
+        "--nproc-per-node N -m spacy_spanner.parallel train ..., or: python -m spacy "
+        "spanner train-parallel --n-proc N ..."
+    )
+    SP131 = (
+        "There is no GPU for process {rank} of this machine, which has {gpus} that "
+        "torch can use. Start as many processes as there are GPUs, or leave out --gpu."
+    )
+    SP132 = (
+        "Process {rank} cannot go on, because another process of the training has "
+        "ended or cannot be reached ({problem}). What that process says tells why. The "
+        "last complete pipelines stay in the output folder."
+    )
+    SP133 = (
+        "The weights of process {rank} are not those of process 0 any more. Some "
+        "component changes its weights on its own, outside of finish_update; such a "
+        "pipeline must be trained by one process, with spacy train."
+    )
+    SP134 = (
+        "Process {rank} of {n_proc} has ended {how}, and the others were ended too. "
+        "Pipelines that were complete by then: {left}. What the process says above "
+        "tells why; one ended by SIGKILL may have run out of memory."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):

@@ -12,6 +12,7 @@ from . import (
     model_card,
     resume,
     stats,
+    train_parallel,
     tune,
 )
 from .app import app
@@ -29,5 +30,6 @@ __all__ = [
     "model_card",
     "resume",
     "stats",
+    "train_parallel",
     "tune",
 ]

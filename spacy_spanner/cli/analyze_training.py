@@ -8,9 +8,8 @@ from wasabi import msg
 
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
-from .debug_data import TAKES_OVERRIDES
 from .progress import track
-from .shell import CODE, GPU, plain_errors, prepare
+from .shell import CODE, GPU, TAKES_OVERRIDES, plain_errors, prepare
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 TEST = typer.Option(None, "--test", "-t", help="Documents to score the best model on")

@@ -5,7 +5,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import (
     Any,
-    Callable,
     Dict,
     Iterator,
     List,
@@ -16,23 +15,12 @@ from typing import (
 )
 
 from spacy.language import Language
-from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from spacy.training.loop import (
-    create_evaluation_callback,
-    create_train_batches,
-    train_while_improving,
-)
-from spacy.util import (
-    fix_random_seed,
-    load_config,
-    load_model_from_config,
-    registry,
-    resolve_dot_names,
-)
+from spacy.util import load_config, load_model_from_config, resolve_dot_names
 
 from ...scorers import score_spans
+from ...training.steps import data_of, run_steps, training_settings
 from ..predicting import Track, predict, read_corpus, untracked
 from .losses import find_component, mean_loss, prepare_examples
 
@@ -129,10 +117,10 @@ def train_recorded(
     what (str): the training, for the display of progress.
     YIELDS (Dict[str, Any]): one row for each look at the development data.
     """
-    settings = _training_settings(nlp)
+    settings = training_settings(nlp)
     pipe: Any = nlp.get_pipe(name)
     key, dev = pipe.cfg["spans_key"], read_dev(nlp)
-    steps = _steps(nlp, settings)
+    steps = run_steps(nlp, settings, *data_of(nlp, settings))
     best = b""
     for _, info, is_best in track(steps, total=settings["max_steps"] + 1, what=what):
         if is_best is None:
@@ -147,35 +135,6 @@ def train_recorded(
             **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
         }
     nlp.from_bytes(best)
-
-
-def _training_settings(nlp: Language) -> Dict[str, Any]:
-    config = nlp.config.interpolate()
-    if config["training"]["seed"] is not None:
-        fix_random_seed(config["training"]["seed"])
-    return registry.resolve(config["training"], schema=ConfigSchemaTraining)
-
-
-def _steps(nlp: Language, settings: Dict[str, Any]) -> Iterator[Any]:
-    """RETURNS (Iterator[Any]): spaCy's own loop over the steps of training."""
-    config = nlp.config.interpolate()
-    names = [settings["train_corpus"], settings["dev_corpus"]]
-    train, dev = resolve_dot_names(config, names)
-    batcher: Callable = settings["batcher"]
-    return train_while_improving(
-        nlp,
-        settings["optimizer"],
-        create_train_batches(nlp, train, batcher, settings["max_epochs"]),
-        create_evaluation_callback(nlp, dev, settings["score_weights"]),
-        dropout=settings["dropout"],
-        accumulate_gradient=settings["accumulate_gradient"],
-        patience=settings["patience"],
-        max_steps=settings["max_steps"],
-        eval_frequency=settings["eval_frequency"],
-        exclude=settings["frozen_components"],
-        annotating_components=settings["annotating_components"],
-        before_update=settings["before_update"],
-    )
 
 
 def count_documents(plan: Plan) -> int:
