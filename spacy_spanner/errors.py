@@ -275,6 +275,33 @@ class Errors(metaclass=_CodedMessages):
         "Pipelines that were complete by then: {left}. What the process says above "
         "tells why; one ended by SIGKILL may have run out of memory."
     )
+    SP135 = (
+        "{path} is no file of settings to try: {problem}. It must be YAML or JSON with "
+        "'grid', 'random' or 'points'; configs/sweeps has examples."
+    )
+    SP136 = (
+        "The sweep names settings that {config} does not have: {settings}. Names are "
+        "those of the config with dots, as on the command line."
+    )
+    SP137 = (
+        "In a sweep, {name} must be {expected}, but is {value!r}. configs/sweeps has "
+        "examples."
+    )
+    SP138 = (
+        "No settings have been trained with all their seeds, so there is nothing to "
+        "choose from: {failed} of {trials} trials failed, {stopped} were stopped "
+        "early. The logs are in {folder}; start the sweep again, and what is missing "
+        "is repeated."
+    )
+    SP139 = (
+        "The pipeline in {folder} is needed to score the chosen settings, but it was "
+        "not kept, because others were better by another metric. Remove the folder "
+        "{trial}, and start the sweep again; the trial is repeated."
+    )
+    SP140 = (
+        "The engine {engine!r} needs the package ray with Ray Tune, which is not "
+        "installed. Install it with: pip install spacy-spanner[ray]"
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -324,4 +351,8 @@ class Warnings(metaclass=_CodedMessages):
         "The best model of the run is that of step {step}, with score {score}; it "
         "is not in {folder}, and nothing but the run's own output has it. If no better "
         "one comes, copy model-best from there."
+    )
+    SW130 = (
+        "{failed} of {trials} trials failed: {names}. Each has a log.txt in its "
+        "folder, below {folder}. Start the sweep again to repeat them."
     )

@@ -12,6 +12,7 @@ from . import (
     model_card,
     resume,
     stats,
+    sweep,
     train_parallel,
     tune,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "model_card",
     "resume",
     "stats",
+    "sweep",
     "train_parallel",
     "tune",
 ]

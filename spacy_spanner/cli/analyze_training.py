@@ -127,8 +127,9 @@ def run_sweep(
     machine: Tuple[int, Optional[Path]],
 ) -> List[Dict[str, Any]]:
     """RETURNS (List[Dict[str, Any]]): a training for each value of a setting."""
-    from ..evaluation.analyses.experiments import run_variants, sweep
+    from ..evaluation.analyses.experiments import run_variants
     from ..evaluation.analyses.settings_grid import parse_axis
+    from ..evaluation.analyses.variants import sweep
 
     plan = make_plan(ctx, config, test, component, machine)
     variants = sweep(*parse_axis(vary))

@@ -15,7 +15,7 @@ def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
     config (Dict[str, Any]): interpolated.
     RETURNS (Dict[str, str]): by setting, such as "corpora.train.path".
     """
-    return {name: _digest(path) for name, path in data_paths(config) if path.exists()}
+    return {name: digest_of(path) for name, path in data_paths(config) if path.exists()}
 
 
 def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
@@ -30,7 +30,7 @@ def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
             yield name, Path(value)
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """RETURNS (str): SHA-256 of a file, or of all below a folder and their names."""
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
