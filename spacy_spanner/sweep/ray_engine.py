@@ -48,7 +48,7 @@ def make_ray_engine(options: RayOptions) -> Engine:
     RAISES (ImportError): SP140 without Ray Tune.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
+    os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
     try:
         import ray
         from ray import tune

@@ -26,7 +26,8 @@ class Owner(NamedTuple):
     component (str): name of the component in the pipeline.
     part (str): "encoder" or "head".
     layer, tensor (str): names.
-    pipe (Any): weak reference to the component.
+    model (Any): weak reference to the model of the component, for spaCy's own
+        components take none.
     in_torch (bool): whether it is a parameter of a torch module.
     """
 
@@ -34,7 +35,7 @@ class Owner(NamedTuple):
     part: str
     layer: str
     tensor: str
-    pipe: Any
+    model: Any
     in_torch: bool
 
     @property
@@ -65,7 +66,7 @@ def register_pipeline(pipes: Iterable[Tuple[str, Any]]) -> None:
 
 def register_component(component: str, pipe: Any) -> None:
     """Note the owner of every tensor of one component."""
-    for key in [key for key, owner in _owners.items() if owner.pipe() is None]:
+    for key in [key for key, owner in _owners.items() if owner.model() is None]:
         del _owners[key]  # of components that are gone
         _frozen.discard(key)
     encoder = encoder_of(pipe)
@@ -79,7 +80,7 @@ def register_component(component: str, pipe: Any) -> None:
                 HEAD if new else ENCODER,
                 node.name,
                 key[1],
-                ref(pipe),
+                ref(pipe.model),
                 in_torch=key[1] not in node.param_names,
             )
 
@@ -144,7 +145,7 @@ def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
 
 def _is_of(key: Key, pipe: Any, part: str) -> bool:
     owner = _owners.get(key)
-    return owner is not None and owner.pipe() is pipe and owner.part == part
+    return owner is not None and owner.model() is pipe.model and owner.part == part
 
 
 def stands_missing_gradients(shim: Any) -> bool:
