@@ -13,14 +13,25 @@ from wasabi import msg
 
 from spacy_spanner.cli.progress import track
 from spacy_spanner.evaluation.analyses.experiments import Plan, run_variants
-from spacy_spanner.evaluation.analyses.summaries import by_name, summarize
+from spacy_spanner.evaluation.analyses.summaries import (
+    LENGTH_GROUPS,
+    by_name,
+    summarize,
+)
 from spacy_spanner.evaluation.analyses.variants import Variant, with_seeds
 from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
 from spacy_spanner.files import staged_folder, write_json
 
 TABLES = ROOT / "configs" / "ablations.yml"
 BASE = "as configured"
-COLUMNS = {"P": "p", "R": "r", "F1": "f", "F1 nested": "nested_f", "ECE": "ece"}
+COLUMNS = {
+    "P": "p",
+    "R": "r",
+    "F1": "f",
+    "F1 nested": "nested_f",
+    **{f"F1 {group}": group for group in LENGTH_GROUPS},
+    "ECE": "ece",
+}
 
 
 def read_tables() -> Dict[str, Dict[str, Any]]:
@@ -92,9 +103,8 @@ def render(title: str, dataset: str, runs: List[Dict[str, Any]], note: str) -> s
         cells = [mean_and_spread(**summary[key]) for key in COLUMNS.values()]
         rows.append([name, *cells, change if rows else ""])
     table = markdown_table(["variant", *COLUMNS, "change of F1"], rows)
-    return (
-        f"# {title}\n\nOn the test part of {dataset}, in percent. {note}\n\n{table}\n"
-    )
+    words = f"On the test part of {dataset}, in percent; lengths in tokens. {note}"
+    return f"# {title}\n\n{words}\n\n{table}\n"
 
 
 def main(

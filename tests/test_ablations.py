@@ -83,6 +83,6 @@ def test_table_by_hand(ablations: Any) -> None:
     ]
     lines = ablations.render("Title", "demo", runs, "Note.").splitlines()
     assert lines[0] == "# Title"
-    assert lines[-3] == "| base | " + "60.0 ± 14.1 | " * 4 + "- |  |"
-    assert lines[-2] == "| other | " + "90.0 | " * 4 + "- | +30.0 |"
-    assert lines[-1] == "| l | " + "25.0 ± 0.0 | " * 4 + "- | -35.0 |"
+    assert lines[-3] == "| base | " + "60.0 ± 14.1 | " * 4 + "- | " * 4 + " |"
+    assert lines[-2] == "| other | " + "90.0 | " * 4 + "- | " * 4 + "+30.0 |"
+    assert lines[-1] == "| l | " + "25.0 ± 0.0 | " * 4 + "- | " * 4 + "-35.0 |"

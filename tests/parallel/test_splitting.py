@@ -1,5 +1,6 @@
 """Batches are divided evenly, and nothing is lost or given twice."""
 
+from itertools import chain
 from typing import List
 
 import pytest
@@ -30,7 +31,7 @@ def test_split_by_hand(sizes: List[int], n_parts: int, parts: List[List[int]]) -
 def test_split_gives_each_item_once_and_evenly(sizes: List[int], n_parts: int) -> None:
     parts = split_evenly(sizes, n_parts)
     assert len(parts) == n_parts
-    assert sorted(sum(parts, [])) == list(range(len(sizes)))
+    assert sorted(chain(*parts)) == list(range(len(sizes)))
     assert all(part == sorted(part) for part in parts)
     loads = [sum(sizes[index] for index in part) for part in parts]
     assert max(loads) - min(loads) <= max(sizes, default=0)

@@ -302,7 +302,7 @@ def test_launcher_divides_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
     launched(monkeypatch, 1)
-    with pytest.raises(ChildProcessError, match="SP134.* none"):
+    with pytest.raises(ChildProcessError, match=r"SP134.* none"):
         launch_training(2, [], None)
     assert os.environ["OMP_NUM_THREADS"] == "3"
 

@@ -1,12 +1,15 @@
 """Trainings by two real processes, compared with those by one."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Dict, List
 
 import numpy as np
+import psutil
 import pytest
 import spacy
 from thinc.api import Config

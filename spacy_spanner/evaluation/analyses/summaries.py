@@ -5,13 +5,39 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from .variants import SEED, Variant, with_seeds
 
-SCORES = ("p", "r", "f", "macro_f", "flat_f", "nested_f", "ece")
+# Of lengths as the papers join them, from the finer classes that are scored.
+LENGTH_GROUPS = {
+    "1-4": ("1", "2", "3", "4"),
+    "5-9": ("5", "6-9"),
+    "10+": ("10+",),
+}
+SCORES = ("p", "r", "f", "macro_f", "flat_f", "nested_f", "ece", *LENGTH_GROUPS)
 FRACTIONS = (0.125, 0.25, 0.5, 0.75, 1.0)
 
 
 def best_part(run: Dict[str, Any]) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): scores on the test data, or else on dev."""
-    return run["scores"].get("test") or run["scores"]["dev"]
+    """RETURNS (Dict[str, Any]): scores on the test data, or else on dev, and F1 of the
+    groups of lengths.
+    """
+    scores = run["scores"].get("test") or run["scores"]["dev"]
+    classes = scores.get("by_length") or {}
+    joined = {
+        group: joined_f([classes[name] for name in names if name in classes])
+        for group, names in LENGTH_GROUPS.items()
+    }
+    return {**scores, **joined}
+
+
+def joined_f(classes: Sequence[Dict[str, Any]]) -> Optional[float]:
+    """RETURNS (Optional[float]): F1 of several classes together, from precision, recall
+    and the numbers of spans of each; None where there are no spans.
+    """
+    spans = sum(each["gold"] + each["predicted"] for each in classes)
+    right = sum(
+        (each["r"] or 0.0) * each["gold"] + (each["p"] or 0.0) * each["predicted"]
+        for each in classes
+    )
+    return right / spans if spans else None
 
 
 def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[float]]]:

@@ -100,6 +100,18 @@ def test_summary_by_hand() -> None:
     assert best_part(run_of(0.5, "dev"))["f"] == 0.5
 
 
+def test_lengths_are_joined_by_hand() -> None:
+    # Found 1 of 2 and 3 of 4 gold spans, 4 of 8 predicted are right: 2 · 4 / (6 + 8).
+    one = {"p": 1.0, "r": 0.5, "gold": 2, "predicted": 1}
+    four = {"p": 3 / 7, "r": 0.75, "gold": 4, "predicted": 7}
+    long = {"p": 0.0, "r": None, "gold": 0, "predicted": 3}
+    lengths = {"1": one, "4": four, "10+": long}
+    found = best_part({"scores": {"dev": {"by_length": lengths}}})
+    assert found["1-4"] == pytest.approx(8 / 14)
+    assert found["5-9"] is None
+    assert found["10+"] == 0.0
+
+
 def test_groups_by_name() -> None:
     runs: List[Dict[str, Any]] = [run_of(1, name=name) for name in "aba"]
     sizes = {name: len(group) for name, group in by_name(runs).items()}
