@@ -227,7 +227,7 @@ class AdamW(Optimizer):
         seen = self._clipped[owner.component]
         if key in seen or not seen:
             seen.clear()
-            self._clips[owner.component] = self._factor(gradients(owner.model()))
+            self._clips[owner.component] = self._factor(gradients(owner.pipe().model))
         seen.add(key)
         return self._clips[owner.component]
 
