@@ -11,7 +11,7 @@ from .analyze_training import numbers
 from .app import app
 from .shell import CODE, TAKES_OVERRIDES, plain_errors
 
-METRICS = ("f", "p", "r", "macro_f", "flat_f", "nested_f", "ece")
+METRICS = "f, p, r, macro_f, flat_f, nested_f or ece"
 
 
 @app.command("sweep", context_settings=TAKES_OVERRIDES)
@@ -21,7 +21,7 @@ def sweep_cli(
     space: Path = typer.Argument(..., exists=True, help="Settings to try: a .yml file"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for everything"),
     seeds: Optional[str] = typer.Option(None, help="Instead of the file's: 0,1,2"),
-    metric: str = typer.Option("f", help=f"What decides, on dev: {', '.join(METRICS)}"),
+    metric: str = typer.Option("f", help=f"What decides, on dev: {METRICS}"),
     test: Optional[Path] = typer.Option(
         None, "--test", "-t", help="Documents to score the chosen settings on, once"
     ),
@@ -50,6 +50,9 @@ def sweep_cli(
     from ..sweep.space import read_space
     from ..sweep.trials import Machine
 
+    runner = _engine(engine, address, cpus, gpus, grace, reduction)
+    if metric not in METRICS.replace(",", "").split():
+        raise typer.BadParameter(f"the metric must be {METRICS}")
     with plain_errors():
         import_code(code_path)
         found = read_space(space)
@@ -58,7 +61,6 @@ def sweep_cli(
         plan = Plan(config, parse_config_overrides(ctx.args), component=component)
         machine = Machine(gpu or gpus > 0, code_path)
         search = Search(plan, found, metric, output, machine, keep_models)
-        runner = _engine(engine, address, cpus, gpus, grace, reduction)
         outcome = run_search(search, engine=runner, tell=msg.text)
         show(outcome)
         if test is not None:
@@ -81,7 +83,8 @@ def _engine(
         raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
     if engine == "local":
         return run_in_sequence
-    return make_ray_engine(RayOptions(address, cpus, gpus, grace, reduction))
+    with plain_errors():
+        return make_ray_engine(RayOptions(address, cpus, gpus, grace, reduction))
 
 
 def show(found: Any) -> None:
