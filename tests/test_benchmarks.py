@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from .training.runs import make_config, write_corpus
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 SENTENCE = """\
 IL-2\tB-DNA\tB-protein\tO\tO
@@ -123,3 +125,16 @@ def test_diffusion_steps_measures_every_setting(data: Path, tmp_path: Path) -> N
     assert all(row["words_per_second"] > 0 for row in rows)
     assert rows[3]["f"] > 0.9
     assert (tmp_path / "steps.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_parallel_training_compares_numbers_of_processes(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus.spacy")
+    config = make_config(corpus)
+    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1"}
+    config.to_disk(tmp_path / "config.cfg")
+    words = [tmp_path / "config.cfg", corpus, corpus, "--steps", 4, "--rounds", 1]
+    output = tmp_path / "parallel.json"
+    rows = run("parallel_training.py", *words, "--output", output)
+    assert [row["processes"] for row in rows] == [1, 2]
+    assert rows[0]["ratio"] == 1 and all(row["words_per_second"] > 0 for row in rows)

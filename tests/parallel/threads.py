@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from typing import Any, Callable, List, Sequence
 
 import torch
@@ -25,7 +26,7 @@ class ThreadTeam:
         self.size = len(board.said)
 
     def gather(self, value: Any) -> List[Any]:
-        self.board.said[self.rank] = value
+        self.board.said[self.rank] = deepcopy(value)  # as if it were sent
         self.board.barrier.wait()
         found = list(self.board.said)
         self.board.barrier.wait()
@@ -58,4 +59,9 @@ def in_threads(size: int, work: Callable[[ThreadTeam], Any]) -> List[Any]:
             raise
 
     with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(guarded, range(size)))
+        done = [pool.submit(guarded, rank) for rank in range(size)]
+    errors = [one.exception() for one in done]
+    for error in errors:
+        if error is not None and not isinstance(error, threading.BrokenBarrierError):
+            raise error
+    return [one.result() for one in done]
