@@ -57,6 +57,8 @@ def new_folder(output: Path, *, force: bool = False) -> Iterator[Path]:
             os.replace(output, replaced)
         os.replace(staged, output)
     finally:
+        if replaced.exists() and not output.exists():
+            os.replace(replaced, output)  # a signal came between the two moves
         shutil.rmtree(staged, ignore_errors=True)
         shutil.rmtree(replaced, ignore_errors=True)
 

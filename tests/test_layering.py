@@ -31,11 +31,14 @@ HOMES: Dict[str, List[str]] = {
         "evaluation/records.py",
         "evaluation/tables.py",
         "evaluation/thresholds.py",
+        "evaluation/analyses/variants.py",
         "models/*/smoothing.py",
         "models/*/soft_nms.py",
         "models/*/assignment.py",
         "models/*/offsets.py",
         "models/*/targets.py",
+        "parallel/splitting.py",
+        "training/shares.py",
     ],
     "torch": [
         "codec.py",
@@ -55,6 +58,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/pointer.py",
         "models/*/sampling.py",
         "models/*/tokens.py",
+        "parallel/team.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }

@@ -135,7 +135,8 @@ def several_components() -> Language:
 
 def test_components_of_spacy_and_a_shared_encoder_take_part() -> None:
     nlp = several_components()
-    examples = make_examples(nlp, DATA)
+    # Of an empty document, textcat learns only beside others.
+    examples = [one for one in make_examples(nlp, DATA) if len(one.reference)]
     for example in examples:
         doc = example.reference
         for token in doc:

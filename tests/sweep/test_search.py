@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 import pytest
 import spacy
 import srsly
+from spacy.training import Corpus
 from spacy.util import load_config, load_model_from_config
 
 from spacy_spanner.evaluation.analyses.experiments import Plan
@@ -235,7 +236,7 @@ def test_test_data_are_scored_once(real: Any, tmp_path: Path) -> None:
     by_hand = spacy.load(found.trials[1].folder / "model")
     if found.best.later:
         by_hand.get_pipe(NAME).cfg.update(found.best.later)  # type: ignore[attr-defined]
-    corpus = spacy.registry.get("readers", "spacy.Corpus.v1")(test)
+    corpus = Corpus(test)
     expected = by_hand.evaluate(list(corpus(by_hand)))["spans_ents_f"]
     assert scored["runs"][1]["scores"]["test"]["f"] == pytest.approx(expected)
     known = json.loads((search.output / "test.json").read_text(encoding="utf8"))
