@@ -137,4 +137,5 @@ def test_parallel_training_compares_numbers_of_processes(tmp_path: Path) -> None
     output = tmp_path / "parallel.json"
     rows = run("parallel_training.py", *words, "--output", output)
     assert [row["processes"] for row in rows] == [1, 2]
-    assert rows[0]["ratio"] == 1 and all(row["words_per_second"] > 0 for row in rows)
+    assert rows[0]["wall_ratio"] == rows[0]["cpu_ratio"] == 1
+    assert all(row["wall"] > 0 and row["cpu"] > 0 for row in rows)
