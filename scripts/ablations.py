@@ -11,13 +11,14 @@ from train import budget, config_path, overrides
 from wasabi import msg
 
 from spacy_spanner.cli.progress import track
-from spacy_spanner.evaluation.analyses.experiments import Plan, Variant, run_variants
+from spacy_spanner.evaluation.analyses.experiments import Plan, run_variants
 from spacy_spanner.evaluation.analyses.summaries import (
     LENGTH_GROUPS,
     by_name,
     summarize,
 )
-from spacy_spanner.evaluation.tables import markdown_table
+from spacy_spanner.evaluation.analyses.variants import Variant, with_seeds
+from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
 from spacy_spanner.files import staged_folder, write_json
 
 TABLES = ROOT / "configs" / "ablations.yml"
@@ -48,18 +49,15 @@ def variants_of(model: str, seeds: List[int]) -> List[Variant]:
     table = read_tables()[model]
     block = f"components.span_{model}"
     rows: Dict[str, Dict[str, Any]] = {BASE: {}, **table["rows"]}
-    return [
+    variants = [
         Variant(
             name,
-            {
-                "system.seed": seed,
-                **{f"{block}.{key}": value for key, value in changes.items()},
-            },
+            {f"{block}.{key}": value for key, value in changes.items()},
             table["later"] if name == BASE else {},
         )
         for name, changes in rows.items()
-        for seed in seeds
     ]
+    return with_seeds(variants, seeds)
 
 
 def with_later(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
@@ -74,14 +72,6 @@ def with_later(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     return [*runs, *later]
 
 
-def cell(row: Dict[str, Optional[float]]) -> str:
-    """RETURNS (str): mean, and the standard deviation of several seeds, in percent."""
-    if row["mean"] is None:
-        return "-"
-    spread = "" if row["sd"] is None else f" ± {100 * row['sd']:.1f}"
-    return f"{100 * row['mean']:.1f}{spread}"
-
-
 def render(title: str, dataset: str, runs: List[Dict[str, Any]], note: str) -> str:
     """RETURNS (str): the table of one paper, as Markdown."""
     rows = []
@@ -91,7 +81,7 @@ def render(title: str, dataset: str, runs: List[Dict[str, Any]], note: str) -> s
         f_score = summary["f"]["mean"]
         base = f_score if base is None else base
         change = "-" if None in (f_score, base) else f"{100 * (f_score - base):+.1f}"
-        cells = [cell(summary[key]) for key in COLUMNS.values()]
+        cells = [mean_and_spread(**summary[key]) for key in COLUMNS.values()]
         rows.append([name, *cells, change if rows else ""])
     table = markdown_table(["variant", *COLUMNS, "change of F1"], rows)
     words = f"On the test part of {dataset}, in percent; lengths in tokens. {note}"

@@ -35,6 +35,7 @@ from .score_weights import check_score_weights
 from .spans import resolve_overlaps
 from .temperature import temper
 from .training.parameters import register_pipeline
+from .training.shares import total_of
 from .types import ScoredSpan, SpanTable
 from .windows import WindowPlan
 
@@ -157,11 +158,13 @@ class SpanRecognizer(LabelledPipe):
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         validate_examples(examples, "SpanRecognizer.update")
-        examples = list(examples)
-        if not any(len(example.predicted) for example in examples):
+        inputs = self._training_input(list(examples))
+        # All processes that learn from shares of a batch must come here, if empty too.
+        inputs = inputs.out_of(total_of(inputs.task.plan.n_windows))
+        if not any(len(doc) for doc in inputs.docs):
             return losses
         set_dropout_rate(self.model, drop)
-        output, backprop = self.model.begin_update(self._training_input(examples))
+        output, backprop = self.model.begin_update(inputs)
         if not np.isfinite(output.loss):
             raise ValueError(
                 Errors.SP010.format(component=self.name, value=output.loss)

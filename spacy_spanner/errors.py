@@ -292,6 +292,58 @@ class Errors(metaclass=_CodedMessages):
         "{failed} of {total} documents failed, more than the tolerance of {tolerance} "
         "allows. Their ids and the reasons are in {path}; all others are annotated."
     )
+    SP130 = (
+        "This must be started by torchrun, which tells processes of each other "
+        "(the variable {variable} of the environment is missing). Use: torchrun "
+        "--nproc-per-node N -m spacy_spanner.parallel train ..., or: python -m spacy "
+        "spanner train-parallel --n-proc N ..."
+    )
+    SP131 = (
+        "There is no GPU for process {rank} of this machine, which has {gpus} that "
+        "torch can use. Start as many processes as there are GPUs, or leave out --gpu."
+    )
+    SP132 = (
+        "Process {rank} cannot go on, because another process of the training has "
+        "ended or cannot be reached ({problem}). What that process says tells why. The "
+        "last complete pipelines stay in the output folder."
+    )
+    SP133 = (
+        "The weights of process {rank} are not those of process 0 any more. Some "
+        "component changes its weights on its own, outside of finish_update; such a "
+        "pipeline must be trained by one process, with spacy train."
+    )
+    SP134 = (
+        "Process {rank} of {n_proc} has ended {how}, and the others were ended too. "
+        "Pipelines that were complete by then: {left}. What the process says above "
+        "tells why; one ended by SIGKILL may have run out of memory."
+    )
+    SP135 = (
+        "{path} is no file of settings to try: {problem}. It must be YAML or JSON with "
+        "'grid', 'random' or 'points'; configs/sweeps has examples."
+    )
+    SP136 = (
+        "The sweep names settings that {config} does not have: {settings}. Names are "
+        "those of the config with dots, as on the command line."
+    )
+    SP137 = (
+        "In a sweep, {name} must be {expected}, but is {value!r}. configs/sweeps has "
+        "examples."
+    )
+    SP138 = (
+        "No settings have been trained with all their seeds, so there is nothing to "
+        "choose from: {failed} of {trials} trials failed, {stopped} were stopped "
+        "early. The logs are in {folder}; start the sweep again, and what is missing "
+        "is repeated."
+    )
+    SP139 = (
+        "The pipeline in {folder} is needed to score the chosen settings, but it was "
+        "not kept, because others were better by another metric. Remove the folder "
+        "{trial}, and start the sweep again; the trial is repeated."
+    )
+    SP140 = (
+        "The engine {engine!r} needs the package ray with Ray Tune, which is not "
+        "installed. Install it with: pip install spacy-spanner[ray]"
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -346,4 +398,8 @@ class Warnings(metaclass=_CodedMessages):
         "The process has died {times} times while it worked on this document alone: "
         "probably the pipeline takes more memory for it than there is, or a compiled "
         "component is at fault."
+    )
+    SW130 = (
+        "{failed} of {trials} trials failed: {names}. Each has a log.txt in its "
+        "folder, below {folder}. Start the sweep again to repeat them."
     )

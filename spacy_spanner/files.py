@@ -48,14 +48,19 @@ def new_folder(output: Path, *, force: bool = False) -> Iterator[Path]:
         require_absent(output)
     output.parent.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
+    replaced = staged.with_name(f"{staged.name}-replaced")
     try:
         yield staged
         staged.chmod(0o755)  # temporary folders are closed to others
+        # To move a large folder away takes no time, to delete it does.
         if output.is_dir():
-            shutil.rmtree(output)
+            os.replace(output, replaced)
         os.replace(staged, output)
     finally:
+        if replaced.exists() and not output.exists():
+            os.replace(replaced, output)  # a signal came between the two moves
         shutil.rmtree(staged, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
 
 
 def require_absent(output: Path) -> None:

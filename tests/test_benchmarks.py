@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from .helpers import FACTORIES
+from .training.runs import make_config, write_corpus
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 SENTENCE = """\
@@ -158,3 +159,17 @@ def test_diffusion_steps_measures_every_setting(data: Path, tmp_path: Path) -> N
     assert all(row["words_per_second"] > 0 for row in rows)
     assert rows[3]["f"] > 0.9
     assert (tmp_path / "steps.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_parallel_training_compares_numbers_of_processes(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus.spacy")
+    config = make_config(corpus)
+    config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v1"}
+    config.to_disk(tmp_path / "config.cfg")
+    words = [tmp_path / "config.cfg", corpus, corpus, "--steps", 4, "--rounds", 1]
+    output = tmp_path / "parallel.json"
+    rows = run("parallel_training.py", *words, "--output", output)
+    assert [row["processes"] for row in rows] == [1, 2]
+    assert rows[0]["wall_ratio"] == rows[0]["cpu_ratio"] == 1
+    assert all(row["wall"] > 0 and row["cpu"] > 0 for row in rows)

@@ -1,5 +1,6 @@
 """Nobody finds half of a file, whatever stops the work."""
 
+import os
 from pathlib import Path
 from typing import List
 
@@ -69,3 +70,25 @@ def test_written_files_are_whole_and_readable(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_json(tmp_path / "b.json", {"a": object()})
     assert names(tmp_path) == ["a.json", "new/a.txt"]
+
+
+def test_folder_stays_when_a_signal_comes_between_two_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "model"
+    target.mkdir()
+    (target / "old").write_text("x")
+    replace = os.replace
+    moves: List[object] = []
+
+    def interrupted(source: Path, goal: Path) -> None:
+        moves.append(source)
+        if len(moves) == 2:
+            raise SystemExit
+        replace(source, goal)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(SystemExit), new_folder(target, force=True) as folder:
+        (folder / "new").write_text("x")
+    assert [path.name for path in target.iterdir()] == ["old"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

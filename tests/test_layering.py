@@ -31,6 +31,7 @@ HOMES: Dict[str, List[str]] = {
         "evaluation/records.py",
         "evaluation/tables.py",
         "evaluation/thresholds.py",
+        "evaluation/analyses/variants.py",
         "scale/cutting.py",
         "scale/frames.py",
         "scale/journal.py",
@@ -42,6 +43,8 @@ HOMES: Dict[str, List[str]] = {
         "models/*/assignment.py",
         "models/*/offsets.py",
         "models/*/targets.py",
+        "parallel/splitting.py",
+        "training/shares.py",
     ],
     "torch": [
         "codec.py",
@@ -61,6 +64,7 @@ HOMES: Dict[str, List[str]] = {
         "models/*/pointer.py",
         "models/*/sampling.py",
         "models/*/tokens.py",
+        "parallel/team.py",
     ],
     "thinc": ["layers/*.py", "encoders/*.py", "models/*/architecture.py"],
 }

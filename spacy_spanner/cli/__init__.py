@@ -13,6 +13,8 @@ from . import (
     model_card,
     resume,
     stats,
+    sweep,
+    train_parallel,
     tune,
 )
 from .app import app
@@ -31,5 +33,7 @@ __all__ = [
     "model_card",
     "resume",
     "stats",
+    "sweep",
+    "train_parallel",
     "tune",
 ]

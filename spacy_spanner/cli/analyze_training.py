@@ -8,9 +8,8 @@ from wasabi import msg
 
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
-from .debug_data import TAKES_OVERRIDES
 from .progress import track
-from .shell import CODE, GPU, plain_errors, prepare
+from .shell import CODE, GPU, TAKES_OVERRIDES, plain_errors, prepare
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 TEST = typer.Option(None, "--test", "-t", help="Documents to score the best model on")
@@ -128,8 +127,9 @@ def run_sweep(
     machine: Tuple[int, Optional[Path]],
 ) -> List[Dict[str, Any]]:
     """RETURNS (List[Dict[str, Any]]): a training for each value of a setting."""
-    from ..evaluation.analyses.experiments import run_variants, sweep
+    from ..evaluation.analyses.experiments import run_variants
     from ..evaluation.analyses.settings_grid import parse_axis
+    from ..evaluation.analyses.variants import sweep
 
     plan = make_plan(ctx, config, test, component, machine)
     variants = sweep(*parse_axis(vary))

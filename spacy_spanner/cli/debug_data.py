@@ -7,9 +7,7 @@ import typer
 from wasabi import msg
 
 from .app import app
-from .shell import CODE, plain_errors, prepare
-
-TAKES_OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+from .shell import CODE, TAKES_OVERRIDES, plain_errors, prepare
 
 
 @app.command("debug-data", context_settings=TAKES_OVERRIDES)

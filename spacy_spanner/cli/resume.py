@@ -8,6 +8,7 @@ import typer
 from wasabi import msg
 
 from .app import app
+from .shell import TAKES_OVERRIDES
 
 CHECKPOINT = typer.Argument(..., help="Folder that spacy_spanner.checkpoint.v1 writes")
 OUTPUT = typer.Option(
@@ -17,11 +18,9 @@ GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU ID or -1 for CPU")
 CODE = typer.Option(
     None, "--code", "-c", help="Python file with registered functions of your own"
 )
-# Further arguments are settings, as for `spacy train`.
-SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
-@app.command("resume", context_settings=SETTINGS)
+@app.command("resume", context_settings=TAKES_OVERRIDES)
 def resume_cli(
     ctx: typer.Context,
     checkpoint: Path = CHECKPOINT,

@@ -24,6 +24,8 @@ KEY = typer.Option(
 GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for the CPU")
 CODE = typer.Option(None, "--code", "-c", help="Python file to import first")
 FORCE = typer.Option(False, "--force", "-F", help="Replace what is there already")
+# Further arguments are settings, as for `spacy train`.
+TAKES_OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @contextmanager

@@ -8,6 +8,11 @@ def percent(value: Optional[float]) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
+def mean_and_spread(mean: Optional[float], sd: Optional[float]) -> str:
+    """RETURNS (str): a mean, and the standard deviation if it is known, in percent."""
+    return percent(mean) if sd is None else f"{percent(mean)} ± {percent(sd)}"
+
+
 def markdown_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True
 ) -> str:

@@ -16,6 +16,10 @@ class SpanInput(NamedTuple):
     docs: List  # of Doc, which only the encoder looks at
     task: HeadTask
 
+    def out_of(self, n_windows: int) -> "SpanInput":
+        """RETURNS (SpanInput): the same as a share of a batch of so many windows."""
+        return self._replace(task=self.task._replace(n_windows=n_windows))
+
 
 def build_span_model(
     tok2vec: Model[List, List[Floats2d]], build: ModuleBuilder

@@ -47,6 +47,8 @@ class HeadTask(NamedTuple):
     gold (Optional[List[SpanTable]]): spans of each window; asks for the loss instead
         of candidates.
     rng (Optional[Generator]): source of sampling for the targets.
+    n_windows (Optional[int]): of how many windows the loss is a mean, where those of
+        the plan are a share of a batch; of those of the plan if None.
     """
 
     codec: SpanCodec
@@ -55,6 +57,7 @@ class HeadTask(NamedTuple):
     thresholds: Floats
     gold: Optional[List[SpanTable]] = None
     rng: Optional[np.random.Generator] = None
+    n_windows: Optional[int] = None
 
 
 class HeadInput(NamedTuple):
@@ -236,6 +239,7 @@ def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> 
     """Add up the loss of all groups, divided by the number of windows."""
     module = get_shim(model).module.train(is_train)
     assert task.gold is not None and task.rng is not None
+    n_windows = task.plan.n_windows if task.n_windows is None else task.n_windows
     total = leaf.flat.new_zeros(())
     for group, batch in _groups(model, leaf, task):
         targets = task.codec.targets(
@@ -244,7 +248,7 @@ def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> 
             n_labels=model.get_dim("nO"),
             rng=task.rng,
         )
-        loss = task.codec.loss(module, batch, targets) / task.plan.n_windows
+        loss = task.codec.loss(module, batch, targets) / n_windows
         if is_train:
             loss.backward()
         total += loss.detach()

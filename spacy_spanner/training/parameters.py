@@ -6,7 +6,19 @@ model, it must know more: a component registers its pipeline when it is initiali
 a pipeline that was loaded is looked up when the first of its tensors comes.
 """
 
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
+from functools import partial
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Set,
+    Tuple,
+)
 from weakref import WeakSet, ref
 
 from thinc.api import Model, PyTorchShim
@@ -26,7 +38,7 @@ class Owner(NamedTuple):
     component (str): name of the component in the pipeline.
     part (str): "encoder" or "head".
     layer, tensor (str): names.
-    pipe (Any): weak reference to the component.
+    pipe (Any): weak reference to the component; gives None when it is gone.
     in_torch (bool): whether it is a parameter of a torch module.
     """
 
@@ -68,7 +80,7 @@ def register_component(component: str, pipe: Any) -> None:
     for key in [key for key, owner in _owners.items() if owner.pipe() is None]:
         del _owners[key]  # of components that are gone
         _frozen.discard(key)
-    encoder = encoder_of(pipe)
+    encoder, reference = encoder_of(pipe), _reference(component, pipe)
     inside = set() if encoder is None else {id(node) for node in encoder.walk()}
     for node in pipe.model.walk():
         in_encoder = id(node) in inside
@@ -79,9 +91,26 @@ def register_component(component: str, pipe: Any) -> None:
                 HEAD if new else ENCODER,
                 node.name,
                 key[1],
-                ref(pipe),
+                reference,
                 in_torch=key[1] not in node.param_names,
             )
+
+
+def _reference(component: str, pipe: Any) -> Callable[[], Any]:
+    try:
+        return ref(pipe)
+    except TypeError:  # spaCy's ner and parser take no weak reference
+        return partial(_find_pipe, component, pipe.model.id)
+
+
+def _find_pipe(component: str, model_id: int) -> Any:
+    """RETURNS (Any): the component of a pipeline that is known, or None."""
+    for nlp in list(_languages):
+        for name, pipe in nlp.components:
+            model = getattr(pipe, "model", None)
+            if name == component and getattr(model, "id", None) == model_id:
+                return pipe
+    return None
 
 
 def encoder_of(pipe: Any) -> Optional[Model]:

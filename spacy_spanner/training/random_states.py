@@ -18,7 +18,7 @@ TORCH, CUDA = "torch", "cuda."
 
 def random_numbers(nlp: Language) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): states of python, numpy, and the components, plain."""
-    generators = {name: rng.bit_generator.state for name, rng in _generators(nlp)}
+    generators = {name: rng.bit_generator.state for name, rng in generators_of(nlp)}
     kind, keys, *rest = np.random.get_state()
     return {
         PYTHON: python_state(),
@@ -54,7 +54,7 @@ def restore_random(
     version, state, gauss = numbers[PYTHON]
     random.setstate((version, tuple(state), gauss))
     np.random.set_state(tuple(numbers["numpy"]))
-    for name, rng in _generators(nlp):
+    for name, rng in generators_of(nlp):
         if name in numbers["generators"]:
             rng.bit_generator.state = numbers["generators"][name]
     torch.random.set_rng_state(tensors[TORCH])
@@ -63,7 +63,7 @@ def restore_random(
             torch.cuda.set_rng_state(tensors[f"{CUDA}{device}"], device)
 
 
-def _generators(nlp: Language) -> Iterator[Tuple[str, np.random.Generator]]:
+def generators_of(nlp: Language) -> Iterator[Tuple[str, np.random.Generator]]:
     """YIELDS (Tuple[str, Generator]): the components' own, by component and name."""
     for component, pipe in nlp.pipeline:
         for name, value in getattr(pipe, "__dict__", {}).items():

@@ -8,28 +8,20 @@ has no gradients. All that was stored beside the pipeline is restored right afte
 
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
 
 from spacy.language import Language
-from spacy.schemas import ConfigSchemaTraining
-from spacy.training.loop import (
-    create_evaluation_callback,
-    create_train_batches,
-    train_while_improving,
-)
-from spacy.util import load_config, load_model, registry, resolve_dot_names
-from thinc.api import Config, fix_random_seed, set_gpu_allocator
+from spacy.util import load_config, load_model
+from thinc.api import Config, set_gpu_allocator
 
 from ..errors import Errors
 from .callbacks import BeforeUpdate
 from .checkpoint import PIPELINE, Checkpoint, last_checkpoint, read_checkpoint
 from .digests import data_digests, data_paths
 from .random_states import PYTHON, python_state, restore_random
+from .steps import Evaluate, Info, data_of, run_steps, training_settings
 from .storing import Run, require_adamw, runs
 from .tensor_states import require_same_tensors, restore_tensors
-
-Info = Dict[str, Any]
-Evaluate = Callable[[], Tuple[float, Dict[str, Any]]]
 
 
 class Remainder(NamedTuple):
@@ -73,20 +65,11 @@ def load_run(
         raise ValueError(Errors.SP112.format(folder=folder))
     checkpoint = read_checkpoint(stored)
     nlp = _load_pipeline(stored / PIPELINE, checkpoint, use_gpu, overrides or {})
-    config = nlp.config.interpolate()
-    # From here on everything in the order of spaCy's `train`, which draws the batches.
-    if config["training"]["seed"] is not None:
-        fix_random_seed(config["training"]["seed"])
-    training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
-    names = [training["train_corpus"], training["dev_corpus"]]
-    train_corpus, dev_corpus = resolve_dot_names(config, names)
-    batches = create_train_batches(
-        nlp, train_corpus, training["batcher"], training["max_epochs"]
-    )
-    words, rest = _pass_over(batches, checkpoint, config["training"]["seed"])
+    training = training_settings(nlp)
+    batches, evaluate = data_of(nlp, training)
+    words, rest = _pass_over(batches, checkpoint, training["seed"])
     scores = list(checkpoint.evaluations)
     runs[nlp] = Run(folder, training["eval_frequency"], checkpoint.data, scores)
-    evaluate = create_evaluation_callback(nlp, dev_corpus, training["score_weights"])
     return Remainder(nlp, training, checkpoint, rest, evaluate, words)
 
 
@@ -145,19 +128,15 @@ def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
     if training["max_steps"] and done >= training["max_steps"]:
         return
     *earlier, last = run.checkpoint.evaluations
-    steps = train_while_improving(
+    remaining = {
+        "max_steps": training["max_steps"] and training["max_steps"] - done,
+        "before_update": _counted_from(done, training["before_update"]),
+    }
+    steps = run_steps(
         run.nlp,
-        training["optimizer"],
+        {**training, **remaining},
         chain([(run.checkpoint.epoch, [])], run.batches),
         _given_first((last.score, {}), run.evaluate),
-        dropout=training["dropout"],
-        accumulate_gradient=training["accumulate_gradient"],
-        patience=training["patience"],
-        max_steps=training["max_steps"] and training["max_steps"] - done,
-        eval_frequency=training["eval_frequency"],
-        exclude=training["frozen_components"],
-        annotating_components=training["annotating_components"],
-        before_update=_counted_from(done, training["before_update"]),
     )
     _, info, _ = next(steps)
     # The loop looks for the best evaluation in this very list.

@@ -15,6 +15,7 @@ from .checkpoint import Checkpoint, Evaluation, last_checkpoint, write_checkpoin
 from .digests import data_digests
 from .optimizers import AdamW
 from .random_states import random_numbers, random_tensors
+from .shares import writes_files
 from .tensor_states import moments_of, optimizer_of, tensor_records
 
 
@@ -53,6 +54,8 @@ def make_checkpoint(path: str, every: int = 1) -> BeforeUpdate:
     require(at_least(1), every=every)
 
     def store_if_due(nlp: Language, info: Dict[str, Any]) -> None:
+        if not writes_files():
+            return
         if info["step"] == 0 or nlp not in runs:
             runs[nlp] = _begin(nlp, Path(path))
         run, done = runs[nlp], info["step"] - 1

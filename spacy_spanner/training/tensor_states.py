@@ -4,7 +4,7 @@ Thinc numbers layers anew in every process. Here a tensor is called by its place
 component, the number of the layer in the order of `model.walk()`, and its name.
 """
 
-from typing import Any, Dict, Iterator, NamedTuple, Optional, cast
+from typing import Any, Collection, Dict, Iterator, NamedTuple, Optional, cast
 
 import torch
 from spacy.language import Language
@@ -43,11 +43,23 @@ class Slot(NamedTuple):
         return bool(self.node.has_grad(self.key[1]))
 
     @property
+    def weights(self) -> Tensor:
+        """The weights themselves, no copy."""
+        if self.parameter is not None:
+            return self.parameter.data
+        return xp2torch(cast(FloatsXd, self.node.get_param(self.key[1])))
+
+    @property
+    def gradient(self) -> Tensor:
+        """The gradient itself, no copy; there must be one."""
+        if self.parameter is not None:
+            return cast(Tensor, self.parameter.grad)
+        return xp2torch(cast(FloatsXd, self.node.get_grad(self.key[1])))
+
+    @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        if self.parameter is not None:
-            return self.parameter.device
-        return xp2torch(cast(FloatsXd, self.node.get_param(self.key[1]))).device
+        return self.weights.device
 
     @property
     def learns(self) -> bool:
@@ -67,10 +79,12 @@ class Slot(NamedTuple):
             self.node.set_grad(self.key[1], cast(FloatsXd, zeros))
 
 
-def slots_of(nlp: Language) -> Iterator[Slot]:
-    """YIELDS (Slot): every tensor of the components that are trained with."""
+def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
+    """YIELDS (Slot): every tensor of the components that are trained with, but those
+    whose names are excluded.
+    """
     for component, pipe in nlp.pipeline:
-        model = getattr(pipe, "model", None)
+        model = None if component in exclude else getattr(pipe, "model", None)
         for index, node in enumerate(model.walk() if isinstance(model, Model) else ()):
             for name in node.param_names:
                 place = f"{component}/{index}/{name}"

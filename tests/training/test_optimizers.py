@@ -1,9 +1,11 @@
 """AdamW with groups moves weights exactly as torch's own does."""
 
+import gc
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import pytest
+import spacy
 import torch
 from spacy.language import Language
 from spacy.training import Example
@@ -14,7 +16,15 @@ from spacy_spanner.training.groups import NOT_DECAYED
 from spacy_spanner.training.optimizers import gradients, make_adamw
 from spacy_spanner.training.parameters import owner_of, tensor_keys
 
-from ..helpers import DATA, FACTORIES, blank_pipeline, make_examples, trained_copy
+from ..helpers import (
+    DATA,
+    FACTORIES,
+    NESTED,
+    blank_pipeline,
+    make_examples,
+    small_model,
+    trained_copy,
+)
 
 Key = Tuple[int, str]
 ENCODER_RATE, HEAD_RATE = 0.003, 0.02
@@ -174,3 +184,27 @@ def test_loaded_component_keeps_its_groups(factory: str) -> None:
 def test_setting_out_of_its_limits_fails(setting: Dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="SP002"):
         make_adamw(**setting)
+
+
+def test_components_without_weak_references_learn_too() -> None:
+    """The pipes of spaCy's ner and parser cannot be referred to weakly."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner")
+    nlp.add_pipe("span_biaffine", config={"model": small_model("span_biaffine")})
+    examples = make_examples(nlp, NESTED)
+    for example in examples:
+        found = [span for span in example.reference.spans["ents"] if len(span) == 1]
+        example.reference.ents = found
+    nlp.initialize(lambda: examples)
+    ner: Any = nlp.get_pipe("ner")
+    keys = [key for node in ner.model.walk() for key in tensor_keys(node)]
+    owners = [owner_of(key) for key in keys]
+    assert owners and {owner.component for owner in owners if owner} == {"ner"}
+    assert all(owner is not None and owner.pipe() is ner for owner in owners)
+    optimizer = make_adamw(head=0.01)
+    losses = [nlp.update(examples, sgd=optimizer)["ner"] for _ in range(5)]
+    assert losses[-1] < losses[0]
+    reference = owners[0].pipe if owners[0] else None
+    del nlp, ner, owners, optimizer
+    gc.collect()
+    assert reference is not None and reference() is None

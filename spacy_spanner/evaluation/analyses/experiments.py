@@ -2,53 +2,28 @@
 
 import time
 from pathlib import Path
-from types import MappingProxyType
 from typing import (
     Any,
     Callable,
     Dict,
     Iterator,
     List,
-    Mapping,
     NamedTuple,
     Optional,
     Sequence,
 )
 
 from spacy.language import Language
-from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from spacy.training.loop import (
-    create_evaluation_callback,
-    create_train_batches,
-    train_while_improving,
-)
-from spacy.util import (
-    fix_random_seed,
-    load_config,
-    load_model_from_config,
-    registry,
-    resolve_dot_names,
-)
+from spacy.util import load_config, load_model_from_config, resolve_dot_names
 
+from ...files import new_folder
 from ...scorers import score_spans
+from ...training.steps import data_of, run_steps, training_settings
 from ..predicting import Track, predict, read_corpus, untracked
 from .losses import find_component, mean_loss, prepare_examples
-
-
-class Variant(NamedTuple):
-    """One training among several.
-
-    name (str): how it is called in tables and figures.
-    overrides (Dict[str, Any]): settings of the config that differ, by dotted name.
-    later (Mapping[str, Dict[str, Any]]): changes of the component's settings after
-        training, by name: the trained model is scored with each too.
-    """
-
-    name: str
-    overrides: Dict[str, Any]
-    later: Mapping[str, Dict[str, Any]] = MappingProxyType({})
+from .variants import Variant
 
 
 class Plan(NamedTuple):
@@ -74,7 +49,8 @@ def run_variants(
     plan (Plan): what they share.
     variants (Sequence[Variant]): how they differ.
     track (Track): shows the progress.
-    RETURNS (List[Dict[str, Any]]): for each the `name`, the `overrides`, the `history`
+    RETURNS (List[Dict[str, Any]]): for each the `name`, the `component` that was looked
+        at, the `overrides`, the `history`
         (`step`, `epoch`, `loss`, `p`, `r`, `f` on the development data), all `scores`
         of the best model there ("dev") and on the "test" data, the same after "later"
         changes, and the `seconds`.
@@ -82,16 +58,37 @@ def run_variants(
     return [train_variant(plan, variant, track=track) for variant in variants]
 
 
+def unwatched(row: Dict[str, Any]) -> None:
+    """Take no notice of a row."""
+
+
 def train_variant(
-    plan: Plan, variant: Variant, *, track: Track = untracked
+    plan: Plan,
+    variant: Variant,
+    *,
+    track: Track = untracked,
+    watch: Callable[[Dict[str, Any]], None] = unwatched,
+    keep: Optional[Path] = None,
 ) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): the account of one training; see `run_variants`."""
+    """Train one variant from scratch.
+
+    plan, variant, track: see `run_variants`.
+    watch (Callable): is told each row of the history at once.
+    keep (Optional[Path]): folder for the best pipeline.
+    RETURNS (Dict[str, Any]): the account of the training; see `run_variants`.
+    """
     start = time.perf_counter()
     overrides = {**plan.overrides, **variant.overrides}
     config = load_config(plan.config, overrides=overrides, interpolate=True)
     nlp = init_nlp(config)
     name = find_component(nlp, plan.component)
-    history = list(train_recorded(nlp, name, what=variant.name, track=track))
+    history = []
+    for row in train_recorded(nlp, name, what=variant.name, track=track):
+        history.append(row)
+        watch(row)
+    if keep is not None:
+        with new_folder(keep, force=True) as folder:
+            nlp.to_disk(folder)
     scores = score_parts(nlp, name, plan)
     pipe: Any = nlp.get_pipe(name)
     later = {}
@@ -102,6 +99,7 @@ def train_variant(
         pipe.cfg.update(saved)
     return {
         "name": variant.name,
+        "component": name,
         "overrides": variant.overrides,
         "history": history,
         "scores": scores,
@@ -129,10 +127,10 @@ def train_recorded(
     what (str): the training, for the display of progress.
     YIELDS (Dict[str, Any]): one row for each look at the development data.
     """
-    settings = _training_settings(nlp)
+    settings = training_settings(nlp)
     pipe: Any = nlp.get_pipe(name)
     key, dev = pipe.cfg["spans_key"], read_dev(nlp)
-    steps = _steps(nlp, settings)
+    steps = run_steps(nlp, settings, *data_of(nlp, settings))
     best = b""
     for _, info, is_best in track(steps, total=settings["max_steps"] + 1, what=what):
         if is_best is None:
@@ -147,35 +145,6 @@ def train_recorded(
             **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
         }
     nlp.from_bytes(best)
-
-
-def _training_settings(nlp: Language) -> Dict[str, Any]:
-    config = nlp.config.interpolate()
-    if config["training"]["seed"] is not None:
-        fix_random_seed(config["training"]["seed"])
-    return registry.resolve(config["training"], schema=ConfigSchemaTraining)
-
-
-def _steps(nlp: Language, settings: Dict[str, Any]) -> Iterator[Any]:
-    """RETURNS (Iterator[Any]): spaCy's own loop over the steps of training."""
-    config = nlp.config.interpolate()
-    names = [settings["train_corpus"], settings["dev_corpus"]]
-    train, dev = resolve_dot_names(config, names)
-    batcher: Callable = settings["batcher"]
-    return train_while_improving(
-        nlp,
-        settings["optimizer"],
-        create_train_batches(nlp, train, batcher, settings["max_epochs"]),
-        create_evaluation_callback(nlp, dev, settings["score_weights"]),
-        dropout=settings["dropout"],
-        accumulate_gradient=settings["accumulate_gradient"],
-        patience=settings["patience"],
-        max_steps=settings["max_steps"],
-        eval_frequency=settings["eval_frequency"],
-        exclude=settings["frozen_components"],
-        annotating_components=settings["annotating_components"],
-        before_update=settings["before_update"],
-    )
 
 
 def count_documents(plan: Plan) -> int:
@@ -197,9 +166,3 @@ def scores_of(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str,
     prefix = f"spans_{key}_"
     scores = score_spans(predict(nlp, examples), spans_key=key)
     return {name[len(prefix) :]: value for name, value in scores.items()}
-
-
-def sweep(setting: str, values: Sequence[Any]) -> List[Variant]:
-    """RETURNS (List[Variant]): one for each value of a setting."""
-    short = setting.rsplit(".", 1)[-1]
-    return [Variant(f"{short} = {value}", {setting: value}) for value in values]

@@ -3,7 +3,7 @@
 from statistics import mean, stdev
 from typing import Any, Dict, List, Optional, Sequence
 
-from .experiments import Variant
+from .variants import SEED, Variant, with_seeds
 
 # Of lengths as the papers join them, from the finer classes that are scored.
 LENGTH_GROUPS = {
@@ -61,7 +61,7 @@ def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[fl
 
 def seed_variants(seeds: Sequence[int]) -> List[Variant]:
     """RETURNS (List[Variant]): one training for each seed."""
-    return [Variant(f"seed {seed}", {"system.seed": seed}) for seed in seeds]
+    return [Variant(f"seed {seed}", {SEED: seed}) for seed in seeds]
 
 
 def size_variants(
@@ -74,17 +74,10 @@ def size_variants(
     fractions (Sequence[float]): shares of the documents, the first ones.
     RETURNS (List[Variant]): one training for each size and seed.
     """
-    return [
-        Variant(
-            f"{fraction:.1%}",
-            {
-                "corpora.train.limit": max(1, round(fraction * n_docs)),
-                "system.seed": seed,
-            },
-        )
-        for fraction in fractions
-        for seed in seeds
-    ]
+    limits = {f"{x:.1%}": max(1, round(x * n_docs)) for x in fractions}
+    setting = "corpora.train.limit"
+    variants = [Variant(name, {setting: limit}) for name, limit in limits.items()]
+    return with_seeds(variants, seeds)
 
 
 def by_name(runs: Sequence[Dict[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:

@@ -14,10 +14,8 @@ from spacy.util import load_config
 
 from spacy_spanner.evaluation.analyses.experiments import (
     Plan,
-    Variant,
     count_documents,
     run_variants,
-    sweep,
     train_variant,
 )
 from spacy_spanner.evaluation.analyses.summaries import (
@@ -27,6 +25,7 @@ from spacy_spanner.evaluation.analyses.summaries import (
     size_variants,
     summarize,
 )
+from spacy_spanner.evaluation.analyses.variants import Variant, sweep
 from spacy_spanner.training.comments import write_config
 from spacy_spanner.training.init_config import Wishes, build_config
 

@@ -1,0 +1,130 @@
+"""Words per second that several processes of one thread each learn from.
+
+python benchmarks/parallel_training.py CONFIG TRAIN DEV
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+import srsly
+import typer
+from spacy.language import Language
+from spacy.util import registry
+from wasabi import table
+
+# This file is the `--code` of the trainings that it starts; there, nothing else of it
+# is needed, and the folder of benchmarks cannot be imported from.
+TIMES = "BENCHMARK_TIMES"
+
+
+@registry.loggers("benchmark.times.v1")
+def make_time_logger(progress_bar: bool = False) -> Callable:
+    """Write down when steps are over, and how many words they had.
+
+    progress_bar (bool): not used; a setting of the logger that this one replaces.
+    """
+
+    def set_up(nlp: Language, stdout: Any, stderr: Any) -> Any:
+        rows: List[List[float]] = []
+        words = [0.0]
+
+        def log(info: Optional[Dict[str, Any]]) -> None:
+            if info is not None:
+                words[0] = info["words"]
+            rows.append([time.monotonic(), time.process_time(), words[0]])
+
+        def write() -> None:
+            srsly.write_json(os.environ[TIMES], rows)
+
+        return log, write
+
+    return set_up
+
+
+class Speed(NamedTuple):
+    """Words per second, and per second of processor time of the first process.
+
+    On a machine that others use, the second is less disturbed; it leaves out what
+    processes wait for each other.
+    """
+
+    wall: float
+    cpu: float
+
+
+def train(config: Path, paths: List[str], n_proc: int, steps: int) -> Speed:
+    """Train for some steps.
+
+    RETURNS (Speed): from the end of the first step to the end of the last but one,
+        without evaluations.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        times = Path(folder) / "times.json"
+        words = ["spanner", "train-parallel", str(config), "--n-proc", str(n_proc)]
+        words += [*paths, "--code", __file__, "--training.max_steps", str(steps)]
+        words += ["--training.eval_frequency", str(steps)]
+        words += ["--training.logger.@loggers", "benchmark.times.v1"]
+        env = {**os.environ, "OMP_NUM_THREADS": "1", TIMES: str(times)}
+        done = subprocess.run(
+            [sys.executable, "-m", "spacy", *words],
+            env=env,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise SystemExit(done.stdout + done.stderr)
+        rows = srsly.read_json(times)
+    first, last = rows[0], rows[-2]
+    words_done = (len(rows) - 2) / (len(rows) - 1) * (rows[-1][2] - first[2])
+    return Speed(words_done / (last[0] - first[0]), words_done / (last[1] - first[1]))
+
+
+def main(
+    config: Path = typer.Argument(..., help="Training config with its ConsoleLogger"),
+    train_path: Path = typer.Argument(..., help="Training data"),
+    dev_path: Path = typer.Argument(..., help="Development data"),
+    processes: str = typer.Option("1,2", help="Numbers with commas"),
+    steps: int = typer.Option(40, help="Steps of each training"),
+    batch: int = typer.Option(0, help="Words in a batch, instead of the config's"),
+    rounds: int = typer.Option(3, help="The median of so many is taken"),
+    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+) -> None:
+    """Compare numbers of processes, in turn."""
+    paths = ["--paths.train", str(train_path), "--paths.dev", str(dev_path)]
+    paths += ["--training.batcher.size", str(batch)] if batch else []
+    numbers = [int(number) for number in processes.split(",")]
+    found: Dict[int, List[Speed]] = {number: [] for number in numbers}
+    for _ in range(rounds):
+        for number in numbers:
+            found[number].append(train(config, paths, number, steps))
+    results: List[Dict[str, Any]] = []
+    for number, speeds in found.items():
+        row: Dict[str, Any] = {"processes": number, "rounds": speeds}
+        for kind in Speed._fields:
+            row[kind] = median(getattr(speed, kind) for speed in speeds)
+            row[f"{kind}_ratio"] = row[kind] / (results or [row])[0][kind]
+        results.append(row)
+    rows = [
+        (
+            str(r["processes"]),
+            f"{r['wall']:,.0f}",
+            f"{r['wall_ratio']:.2f}",
+            f"{r['cpu']:,.0f}",
+            f"{r['cpu_ratio']:.2f}",
+        )
+        for r in results
+    ]
+    header = ("processes", "words/s", "ratio", "words/CPU s", "ratio")
+    print(table(rows, header=header, divider=True))
+    if output is not None:
+        srsly.write_json(output, {"results": results})
+
+
+if __name__ == "__main__":
+    typer.run(main)

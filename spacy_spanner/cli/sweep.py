@@ -1,0 +1,108 @@
+"""The command `spanner sweep`."""
+
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+from wasabi import msg
+
+from .analyze import COMPONENT
+from .analyze_training import numbers
+from .app import app
+from .shell import CODE, TAKES_OVERRIDES, plain_errors
+
+METRICS = "f, p, r, macro_f, flat_f, nested_f or ece"
+
+
+@app.command("sweep", context_settings=TAKES_OVERRIDES)
+def sweep_cli(
+    ctx: typer.Context,
+    config: Path = typer.Argument(..., exists=True, help="Training config"),
+    space: Path = typer.Argument(..., exists=True, help="Settings to try: a .yml file"),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder for everything"),
+    seeds: Optional[str] = typer.Option(None, help="Instead of the file's: 0,1,2"),
+    metric: str = typer.Option("f", help=f"What decides, on dev: {METRICS}"),
+    test: Optional[Path] = typer.Option(
+        None, "--test", "-t", help="Documents to score the chosen settings on, once"
+    ),
+    component: str = COMPONENT,
+    keep_models: bool = typer.Option(False, help="Keep the pipelines of all trials"),
+    engine: str = typer.Option("local", help="local, or ray for Ray Tune"),
+    address: Optional[str] = typer.Option(None, help="Of a Ray cluster, or auto"),
+    cpus: float = typer.Option(1.0, help="Of each trial on Ray"),
+    gpus: float = typer.Option(0.0, help="Of each trial on Ray"),
+    grace: int = typer.Option(
+        0, help="On Ray, ASHA stops trials that are behind, from this step on"
+    ),
+    reduction: int = typer.Option(3, min=2, help="ASHA lets one of so many go on"),
+    gpu: bool = typer.Option(False, help="Train on the GPU"),
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Train with many settings and seeds, and write a table and the best config.
+
+    The best is chosen on the development data. Started again, the command trains only
+    what is missing. Other settings are overridden as for `spacy train`.
+    """
+    from spacy.cli._util import import_code, parse_config_overrides
+
+    from ..evaluation.analyses.experiments import Plan
+    from ..sweep.search import Search, run_search
+    from ..sweep.space import read_space
+    from ..sweep.trials import Machine
+
+    runner = _engine(engine, address, cpus, gpus, grace, reduction)
+    if metric not in METRICS.replace(",", "").split():
+        raise typer.BadParameter(f"the metric must be {METRICS}")
+    with plain_errors():
+        import_code(code_path)
+        found = read_space(space)
+        if seeds is not None:
+            found = found._replace(seeds=numbers(seeds))
+        plan = Plan(config, parse_config_overrides(ctx.args), component=component)
+        machine = Machine(gpu or gpus > 0, code_path)
+        search = Search(plan, found, metric, output, machine, keep_models)
+        outcome = run_search(search, engine=runner, tell=msg.text)
+        show(outcome)
+        if test is not None:
+            show_test(search, outcome, test)
+    msg.good(f"Wrote {output / 'best.cfg'} and {output / 'table.md'}")
+
+
+def _engine(
+    engine: str,
+    address: Optional[str],
+    cpus: float,
+    gpus: float,
+    grace: int,
+    reduction: int,
+) -> Any:
+    from ..sweep.ray_engine import RayOptions, make_ray_engine
+    from ..sweep.running import run_in_sequence
+
+    if engine not in ("local", "ray"):
+        raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
+    if engine == "local":
+        return run_in_sequence
+    with plain_errors():
+        return make_ray_engine(RayOptions(address, cpus, gpus, grace, reduction))
+
+
+def show(found: Any) -> None:
+    """Print the table."""
+    from ..sweep.choice import HEADER, cells_of
+
+    aligns = ["l", *"r" * (len(HEADER) - 1)]
+    rows = cells_of(found.rows, found.best)
+    msg.table(rows, header=HEADER, aligns=aligns, divider=True, max_col=100)
+
+
+def show_test(search: Any, found: Any, test: Path) -> None:
+    """Print the scores of the choice on test data."""
+    from ..evaluation.tables import mean_and_spread
+    from ..sweep.choice import COLUMNS
+    from ..sweep.testing import score_test
+
+    summary = score_test(search, found, test)["summary"]
+    msg.text(f"{found.best.name}, on {test}:")
+    for name, key in COLUMNS.items():
+        msg.text(f"  {name}: {mean_and_spread(**summary[key])}")
