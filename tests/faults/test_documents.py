@@ -6,7 +6,7 @@ from typing import Callable, Iterable, List
 import numpy as np
 import pytest
 import spacy
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -30,6 +30,7 @@ fuzz = settings(
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes
 )
 Count = Callable[..., None]
 ORDINARY = texts(NESTED)[:2]
