@@ -118,7 +118,7 @@ def test_pipeline_bytes_cut_off_are_refused(
     stored = nlp.to_bytes()
     for size in some_places(len(stored), 20)[:-1]:
         tried("damaged bytes")
-        with pytest.raises(ValueError, match="incomplete|SP148"):
+        with pytest.raises(ValueError, match=r"incomplete|SP148"):
             blank_pipeline(factory).from_bytes(stored[:size])
 
 
@@ -146,9 +146,7 @@ def test_component_with_a_missing_file(
     tried("damaged files")
     (folder / factory / part).unlink()
     if part == "digests":  # as older versions stored it
-        assert_same_predictions(
-            predict_nested(spacy.load(folder)), predict_nested(nlp)
-        )
+        assert_same_predictions(predict_nested(spacy.load(folder)), predict_nested(nlp))
         return
     with pytest.raises(ValueError, match=rf"SP148.*its {part} is missing"):
         spacy.load(folder)
@@ -163,15 +161,15 @@ def test_component_that_is_missing_whole(factory: str, folder: Path) -> None:
 def test_weights_of_another_component_are_refused(
     folder: Path, factory: str, tried: Count
 ) -> None:
-    for other in {*FACTORIES} - {factory}:
-        tried("damaged files")
-        trained(other).get_pipe(other).to_disk(folder / "other")
-        shutil.copy(folder / "other" / "model", folder / factory / "model")
-        with pytest.raises(ValueError, match="SP148"):
-            spacy.load(folder)
-        (folder / factory / "digests").unlink()
-        with pytest.raises((ValueError, KeyError, TypeError)):
-            spacy.load(folder)
+    other = FACTORIES[FACTORIES.index(factory) - 1]
+    tried("damaged files", 2)
+    trained(other).get_pipe(other).to_disk(folder / "other")
+    shutil.copy(folder / "other" / "model", folder / factory / "model")
+    with pytest.raises(ValueError, match="SP148"):
+        spacy.load(folder)
+    (folder / factory / "digests").unlink()
+    with pytest.raises(ValueError, match="SP150"):
+        spacy.load(folder)
 
 
 def test_parts_of_two_trainings_are_refused(
@@ -253,7 +251,7 @@ def test_config_of_another_module_is_refused(
         pytest.skip(f"has no {name}")
     model[name] += 4
     config.to_disk(folder / "config.cfg")
-    with pytest.raises(ValueError, match=r"SP150.*size mismatch"):
+    with pytest.raises(ValueError, match=r"(?s)SP150.*size mismatch"):
         spacy.load(folder)
 
 
@@ -374,10 +372,10 @@ def test_interruption_between_two_files_is_noticed(
         patch.setattr("spacy_spanner.files.os.replace", move_some)
         with pytest.raises(KeyboardInterrupt):
             other.get_pipe(factory).to_disk(folder / factory)
-    if n_files:
+    if n_files == len(["cfg", "digests"]):
         with pytest.raises(ValueError, match="SP148"):
             spacy.load(folder)
-    else:
+    else:  # the settings of both are the same
         assert predictions(spacy.load(folder)) == predictions(nlp)
 
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a document, it gets a result, and others of the batch get theirs."""
+"""Whatever stands in a document, it gets a result, and so do others of the batch."""
 
 from pathlib import Path
 from typing import Callable, Iterable, List

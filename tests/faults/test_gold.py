@@ -1,6 +1,7 @@
 """Whatever gold is like, a batch of it is learned from, counted or refused in words."""
 
 import warnings
+from itertools import pairwise
 from typing import Any, Dict, List
 
 import numpy as np
@@ -118,7 +119,7 @@ TEN_DEEP = (
 def test_ten_deep_is_nested_ten_deep() -> None:
     spans = sorted(TEN_DEEP[1], key=lambda span: span[0] - span[1])
     assert len(set(spans)) == 10
-    for outer, inner in zip(spans, spans[1:]):
+    for outer, inner in pairwise(spans):
         assert outer[0] <= inner[0] < inner[1] <= outer[1]
 
 
@@ -163,5 +164,3 @@ def test_unknown_labels_of_later_gold_are_named_once(factory: str) -> None:
     data = [("The cat sat.", [(0, 1, "A"), (1, 2, "{0}"), (2, 3, "%d")])]
     with pytest.warns(UserWarning, match=r"SW003.*%d.*\{0\}"):
         nlp.update(make_examples(nlp, data))
-
-

@@ -14,7 +14,6 @@ from spacy_spanner.layers.torch_head import get_shim
 from ..helpers import NESTED, assert_same_predictions, make_examples, predict_nested
 
 
-
 def ask_for_too_much(*args: Any, **kwargs: Any) -> Any:
     """Fail as torch's allocator for the CPU really does."""
     return torch.empty(10**15)
@@ -41,7 +40,9 @@ def pipe(own_nlp: Language, factory: str) -> Any:
 
 def gradients_of(model: Model) -> List[float]:
     module = get_shim(model.get_ref("output_layer")).module
-    return [float(p.grad.abs().max()) for p in module.parameters() if p.grad is not None]
+    return [
+        float(p.grad.abs().max()) for p in module.parameters() if p.grad is not None
+    ]
 
 
 @pytest.mark.parametrize("ask", ASKERS, ids=ASKER_IDS)
@@ -112,7 +113,7 @@ def test_other_errors_are_left_as_they_are(
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
     monkeypatch.setattr(type(pipe.codec), "candidates", fail)
-    with pytest.raises(RuntimeError, match="^mat1 and mat2"):
+    with pytest.raises(RuntimeError, match=r"^mat1 and mat2"):
         predict_nested(own_nlp)
 
 

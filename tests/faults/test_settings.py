@@ -91,7 +91,9 @@ def test_each_setting_wrong_in_cfg_is_refused_by_name(
         pipe.cfg[name] = before
 
 
-@pytest.mark.parametrize("name", ["spacy_spanner.BiLSTM.v1", "spacy_spanner.Features.v1"])
+@pytest.mark.parametrize(
+    "name", ["spacy_spanner.BiLSTM.v1", "spacy_spanner.Features.v1"]
+)
 def test_missing_encoder_is_refused(name: str) -> None:
     with pytest.raises((ValueError, TypeError)):
         registry.resolve({"model": {"@architectures": name, "no_such": SMALL_ENCODER}})
