@@ -45,9 +45,7 @@ probabilities = Rule(
         and all(probability.accepts(number) for number in value.values())
     ),
 )
-above_0 = Rule(
-    "a number above 0", lambda value: is_number(value) and 0 < value < inf
-)
+above_0 = Rule("a number above 0", lambda value: is_number(value) and 0 < value < inf)
 yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
 text = Rule(
     "a text that is not empty", lambda value: isinstance(value, str) and bool(value)

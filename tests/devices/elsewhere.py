@@ -1,4 +1,4 @@
-"""A device that is not there: tensors with values, which must not meet those of the CPU.
+"""A device that is not there: tensors with values, which must not meet the CPU's.
 
 Without a GPU nothing shows whether a module makes a tensor on the wrong device. Here a
 tensor has its values on the CPU and says that it is on the device `meta`, of which

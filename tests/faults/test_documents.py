@@ -26,7 +26,7 @@ from .strategies import ODD_PIECES, doc_of, documents
 from .strategies import texts as odd_texts
 
 fuzz = settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),

