@@ -344,6 +344,33 @@ class Errors(metaclass=_CodedMessages):
         "The engine {engine!r} needs the package ray with Ray Tune, which is not "
         "installed. Install it with: pip install spacy-spanner[ray]"
     )
+    SP146 = (
+        "'{component}' ran out of memory with {docs} documents of {tokens} tokens in "
+        "all, in windows of up to {longest} tokens ({problem}). Lower one of these: "
+        "'max_cells' of the component, now {max_cells}; 'max_window' (a single window "
+        "is never cut further); the size of batches ([training.batcher] in training, "
+        "batch_size of nlp.pipe in prediction); 'batch_pieces' of an encoder "
+        "spacy_spanner.Transformer.v1, or set its gradient_checkpointing = true."
+    )
+    SP147 = (
+        "The gradient of '{component}' is not a number ({norm}), although its loss "
+        "was. It has changed no weight. Lower the learning rates in "
+        "[training.optimizer], or look for broken vectors from the encoder. The best "
+        "model so far is in model-best."
+    )
+    SP148 = (
+        "The stored component {place} is damaged: its {part} {problem}. Copy the "
+        "pipeline again from where it loads, or take an older one."
+    )
+    SP149 = (
+        "The stored weights of '{component}' hold values that are not numbers, in "
+        "{count} tensors, first in {first!r}: training went wrong before it was "
+        "stored. Take model-best of that run, or train with a lower learning rate."
+    )
+    SP150 = (
+        "The stored weights do not fit the model that the config describes: {problem} "
+        "Load them with the [components] that they were stored with."
+    )
 
 
 class Warnings(metaclass=_CodedMessages):
@@ -402,4 +429,9 @@ class Warnings(metaclass=_CodedMessages):
     SW130 = (
         "{failed} of {trials} trials failed: {names}. Each has a log.txt in its "
         "folder, below {folder}. Start the sweep again to repeat them."
+    )
+    SW146 = (
+        "The settings of the component {place} are not those that were stored with its "
+        "weights. If you have edited them, store the pipeline again; if not, the file "
+        "is damaged."
     )

@@ -8,13 +8,13 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
-from spacy.pipeline import TrainablePipe
 from spacy.vocab import Vocab
 from thinc.api import Model
 
 from .codec import SpanCodec
 from .errors import Errors
 from .settings import SpanSettings
+from .stored_pipe import StoredPipe
 from .temperature import temper
 from .training.parameters import register_component
 from .types import Floats
@@ -23,7 +23,7 @@ from .types import Floats
 NO_SETTINGS = ("labels", "trained_on")
 
 
-class LabelledPipe(TrainablePipe):
+class LabelledPipe(StoredPipe):
     """Keeps settings, labels and weights together, also when they are stored.
 
     `cfg` is the only place where settings stand: it is saved, spaCy's commands write to
@@ -136,7 +136,8 @@ class LabelledPipe(TrainablePipe):
     ) -> "LabelledPipe":
         """Load settings, labels and weights.
 
-        RAISES (ValueError): SP007 when weights and labels do not belong together.
+        RAISES (ValueError): SP007 when weights and labels do not belong together, SP002
+            for settings out of their limits; and see `StoredPipe`.
         """
         with self._label_check():
             super().from_bytes(bytes_data, exclude=exclude)
@@ -147,7 +148,8 @@ class LabelledPipe(TrainablePipe):
     ) -> "LabelledPipe":
         """Load settings, labels and weights.
 
-        RAISES (ValueError): SP007 when weights and labels do not belong together.
+        RAISES (ValueError): SP007 when weights and labels do not belong together, SP002
+            for settings out of their limits; and see `StoredPipe`.
         """
         with self._label_check():
             super().from_disk(path, exclude=exclude)
@@ -175,4 +177,5 @@ class LabelledPipe(TrainablePipe):
                     labels=", ".join(self.labels),
                 )
             ) from cause
+        _ = self.settings, self.codec  # check themselves
         register_component(self.name, self)

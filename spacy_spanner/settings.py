@@ -45,7 +45,7 @@ probabilities = Rule(
         and all(probability.accepts(number) for number in value.values())
     ),
 )
-above_0 = Rule("a number above 0", lambda value: is_number(value) and value > 0)
+above_0 = Rule("a number above 0", lambda value: is_number(value) and 0 < value < inf)
 yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
 text = Rule(
     "a text that is not empty", lambda value: isinstance(value, str) and bool(value)
@@ -53,11 +53,13 @@ text = Rule(
 
 
 def at_least(minimum: int) -> Rule:
-    """RETURNS (Rule): whole numbers from `minimum` on."""
+    """RETURNS (Rule): whole numbers from `minimum` on that arrays can hold."""
     return Rule(
-        f"a whole number of at least {minimum}",
+        f"a whole number of at least {minimum}, and below 2**63",
         lambda value: (
-            isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and minimum <= value < 2**63
         ),
     )
 

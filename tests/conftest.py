@@ -1,13 +1,16 @@
 """Fixtures that all tests may use."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Callable, Iterator
 
 import pytest
 import torch
 from spacy.language import Language
 
 from .helpers import FACTORIES, trained, trained_copy
+
+TRIED = "cases tried"
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -17,6 +20,32 @@ def one_torch_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def tried(request: pytest.FixtureRequest) -> Iterator[Callable[[str], None]]:
+    """Counts cases of a kind, which the summary of the tests adds up."""
+    counts: Counter = Counter()
+
+    def count(kind: str, n_cases: int = 1) -> None:
+        counts[kind] += n_cases
+
+    yield count
+    # Reports carry these properties from other processes, too.
+    request.node.user_properties.append((TRIED, dict(counts)))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how many cases were tried, by kind."""
+    total: Counter = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "teardown":
+                for name, counts in report.user_properties:
+                    total.update(counts if name == TRIED else {})
+    if total:
+        kinds = [f"{total[kind]:,} {kind}" for kind in sorted(total)]
+        terminalreporter.write_line(f"Cases tried: {', '.join(kinds)}")
 
 
 @pytest.fixture(params=FACTORIES)

@@ -6,6 +6,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import Errors
+from .memory import memory_explained
 from .torch_head import HeadInput, HeadOutput, HeadTask, build_torch_head
 from .torch_shim import ModuleBuilder
 
@@ -44,17 +45,25 @@ def build_span_model(
 def forward(
     model: Model, inputs: SpanInput, is_train: bool
 ) -> Tuple[HeadOutput, Callable]:
-    """Encode, then let the head work."""
+    """Encode, then let the head work.
+
+    RAISES (MemoryError): SP146, in both directions.
+    """
     tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
+    docs, task = inputs
     if not is_train:
-        # Not even the callback may stay: it would keep all activations of the encoder.
-        vectors = tok2vec.predict(inputs.docs)
-        return head.predict(HeadInput(vectors, inputs.task)), lambda _: []
-    vectors, backprop_vectors = tok2vec.begin_update(inputs.docs)
-    output, backprop_head = head.begin_update(HeadInput(vectors, inputs.task))
+        with memory_explained(head.name, docs, task):
+            # Not even the callback may stay: it would keep all activations of the
+            # encoder.
+            vectors = tok2vec.predict(docs)
+            return head.predict(HeadInput(vectors, task)), lambda _: []
+    with memory_explained(head.name, docs, task):
+        vectors, backprop_vectors = tok2vec.begin_update(docs)
+        output, backprop_head = head.begin_update(HeadInput(vectors, task))
 
     def backprop(d_output: HeadOutput) -> List:
-        return backprop_vectors(backprop_head(d_output))
+        with memory_explained(head.name, docs, task):
+            return backprop_vectors(backprop_head(d_output))
 
     return output, backprop
 

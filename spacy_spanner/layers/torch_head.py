@@ -7,7 +7,9 @@ training, a group's loss runs backward at once, so that only one group's graph i
 both directions need memory for one group, however long the documents are.
 """
 
+from contextlib import contextmanager
 from itertools import accumulate, pairwise
+from math import isfinite
 from typing import (
     Callable,
     Iterator,
@@ -120,7 +122,7 @@ def forward(
         with torch.inference_mode():
             return _find_candidates(model, source, task), lambda _: []
     leaf = source.map(lambda tensor: tensor.detach().requires_grad_(is_train))
-    with torch.set_grad_enabled(is_train):
+    with torch.set_grad_enabled(is_train), _whole_or_no_gradient(model, is_train):
         loss = _total_loss(model, leaf, task, is_train)
 
     def backprop(_: HeadOutput) -> List[Floats2d]:
@@ -235,6 +237,19 @@ def _find_candidates(model: Model, source: _Source, task: HeadTask) -> HeadOutpu
     return HeadOutput(spans.take(kept), window[kept], 0.0)
 
 
+@contextmanager
+def _whole_or_no_gradient(model: Model, is_train: bool) -> Iterator[None]:
+    """Leave no part of the gradient behind when the work ends half done: whoever goes
+    on after an error would learn from it.
+    """
+    try:
+        yield
+    except BaseException:
+        if is_train:
+            get_shim(model).module.zero_grad()
+        raise
+
+
 def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> float:
     """Add up the loss of all groups, divided by the number of windows."""
     module = get_shim(model).module.train(is_train)
@@ -252,4 +267,7 @@ def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> 
         if is_train:
             loss.backward()
         total += loss.detach()
-    return float(total)
+    value = float(total)
+    if is_train and not isfinite(value):
+        module.zero_grad()  # the component refuses it, and may be asked to go on
+    return value

@@ -9,6 +9,8 @@ from thinc.api import PyTorchShim
 from thinc.util import get_torch_default_device
 from torch import nn
 
+from ..errors import Errors
+
 ModuleBuilder = Callable[[int, int], nn.Module]
 
 
@@ -56,6 +58,7 @@ class LazyShim(PyTorchShim):
         """Build the module in the stored sizes and load its weights.
 
         RETURNS (LazyShim): the shim itself.
+        RAISES (ValueError): SP150 for weights of another module.
         """
         message: Any = srsly.msgpack_loads(bytes_data)
         if message["sizes"] is not None:
@@ -64,5 +67,8 @@ class LazyShim(PyTorchShim):
             state = torch.load(
                 BytesIO(message["state"]), map_location=device, weights_only=True
             )
-            self.module.load_state_dict(state)
+            try:
+                self.module.load_state_dict(state)
+            except RuntimeError as error:
+                raise ValueError(Errors.SP150.format(problem=error)) from error
         return self

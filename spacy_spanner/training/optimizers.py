@@ -8,6 +8,7 @@ of torch alike, with torch's fused kernel.
 
 import warnings
 from collections import defaultdict
+from math import isfinite
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, cast
 from weakref import WeakSet
 
@@ -19,7 +20,7 @@ from thinc.util import xp2torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
-from ..errors import Warnings
+from ..errors import Errors, Warnings
 from ..settings import Rule, at_least, fraction, require
 from .groups import Group, Schedule, default_groups, group_of, not_negative, read_groups
 from .parameters import HEAD, Key, Owner, is_frozen, owner_of, torch_shims
@@ -223,17 +224,21 @@ class AdamW(Optimizer):
         if not self.grad_clip:
             return 1.0
         if owner is None:
-            return self._factor([grad])
+            return self._factor([grad], key[1])
         seen = self._clipped[owner.component]
         if key in seen or not seen:
             seen.clear()
-            self._clips[owner.component] = self._factor(gradients(owner.pipe().model))
+            found = gradients(owner.pipe().model)
+            self._clips[owner.component] = self._factor(found, owner.component)
         seen.add(key)
         return self._clips[owner.component]
 
-    def _factor(self, grads: List[Tensor]) -> float:
-        norm = torch.linalg.vector_norm(torch.stack([g.norm() for g in grads]))
-        return min(1.0, self.grad_clip / (float(norm) + 1e-6))
+    def _factor(self, grads: List[Tensor], owner: str) -> float:
+        norms = torch.stack([grad.norm() for grad in grads])
+        norm = float(torch.linalg.vector_norm(norms))
+        if not isfinite(norm):
+            raise ValueError(Errors.SP147.format(component=owner, norm=norm))
+        return min(1.0, self.grad_clip / (norm + 1e-6))
 
 
 def gradients(model: Model) -> List[Tensor]:
@@ -244,6 +249,8 @@ def gradients(model: Model) -> List[Tensor]:
             if node.has_grad(name) and not is_frozen((node.id, name)):
                 found.append(xp2torch(cast(FloatsXd, node.get_grad(name))))
         for shim in torch_shims(node):
+            if shim._grad_scaler.found_inf:
+                continue  # it lets this step out, and scales the next loss lower
             for name, tensor in shim._model.named_parameters():
                 if tensor.grad is not None and not is_frozen((shim.id, name)):
                     found.append(tensor.grad)

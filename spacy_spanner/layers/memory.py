@@ -1,0 +1,49 @@
+"""Say what to do when there is not enough memory."""
+
+from contextlib import contextmanager
+from typing import Any, Iterator, Sequence
+
+import torch
+
+from ..errors import Errors
+from .torch_head import HeadTask
+
+# torch's allocator for the CPU raises no class of its own.
+PHRASES = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """RETURNS (bool): whether numpy, cupy or torch asked for memory in vain."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(part in text for part in PHRASES)
+
+
+@contextmanager
+def memory_explained(
+    component: str, docs: Sequence[Any], task: HeadTask
+) -> Iterator[None]:
+    """Name the settings that bound the memory when there was not enough.
+
+    component (str): name of the component.
+    docs (Sequence[Any]): what was being read.
+    task (HeadTask): what was being done.
+    RAISES (MemoryError): SP146.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise MemoryError(
+            Errors.SP146.format(
+                component=component,
+                docs=len(docs),
+                tokens=sum(map(len, docs)),
+                longest=int(task.plan.lengths.max(initial=0)),
+                max_cells=task.max_cells,
+                problem=lines[0],
+            )
+        ) from error
