@@ -8,12 +8,12 @@ from typing import Any, Dict, List, Optional
 
 import srsly
 import torch
-from thinc.api import PyTorchShim
 from thinc.util import get_torch_default_device
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import Errors
+from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
 from .packaged import resolve_name
 from .piece_batches import SpecialPieces
@@ -92,14 +92,12 @@ class PretrainedEncoder(nn.Module):
         return 0 if padding is None else int(padding) + 1
 
 
-class PretrainedShim(PyTorchShim):
+class PretrainedShim(TorchShim):
     """Holds encoder and tokenizer, which are loaded when first needed.
 
     The bytes carry configuration, weights and tokenizer files: a stored pipeline is
     loaded without a network, and without the folder or package it was made from.
     """
-
-    stands_missing_gradients = True  # see `training.parameters.set_frozen`
 
     def __init__(
         self,

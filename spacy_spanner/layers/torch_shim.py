@@ -1,12 +1,13 @@
 """A torch module that Thinc can train and store, built when its sizes are known."""
 
 from io import BytesIO
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, cast
 
 import srsly
 import torch
-from thinc.api import PyTorchShim
-from thinc.util import get_torch_default_device
+from thinc.api import Optimizer, PyTorchShim
+from thinc.types import FloatsXd
+from thinc.util import get_torch_default_device, torch2xp, xp2torch
 from torch import nn
 
 from ..errors import Errors
@@ -14,14 +15,41 @@ from ..errors import Errors
 ModuleBuilder = Callable[[int, int], nn.Module]
 
 
-class LazyShim(PyTorchShim):
+class TorchShim(PyTorchShim):
+    """Holds a module, and updates its weights where they are."""
+
+    stands_missing_gradients = True  # see `training.parameters.set_frozen`
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """Update the weights, and set the gradients to zero.
+
+        Thinc's own method puts the array that an optimizer returns into the place of
+        the weights. That array is a view of the weights before, which are a view of
+        those before them: a chain that grows with every step and is never let go.
+
+        optimizer (Optimizer): may change what it gets, or return something new.
+        """
+        scaler = self._grad_scaler
+        for name, weights in self._model.named_parameters():
+            if weights.grad is None:
+                continue
+            if not scaler.found_inf:
+                arrays = torch2xp(weights.data), torch2xp(weights.grad)
+                key = self.id, name
+                updated = optimizer(key, *(cast(FloatsXd, a) for a in arrays))[0]
+                changed = xp2torch(updated, device=weights.device)
+                if changed.data_ptr() != weights.data_ptr():
+                    weights.data.copy_(changed)
+            weights.grad.zero_()
+        scaler.update()
+
+
+class LazyShim(TorchShim):
     """Holds a module of which only the recipe is known at first.
 
     Its bytes carry the sizes beside the weights, so that they can be read into a shim
     that has never been initialized: loading needs no particular order.
     """
-
-    stands_missing_gradients = True  # see `training.parameters.set_frozen`
 
     def __init__(self, build: ModuleBuilder) -> None:
         """Remember the recipe.

@@ -1,18 +1,20 @@
 """Storage of a torch module whose sizes become known late."""
 
 import copy
+import gc
 import pickle
 from functools import partial
 from typing import Any, Callable, List
 
 import numpy as np
 import pytest
+import torch
 from spacy.language import Language
-from thinc.api import Adam, Model
+from thinc.api import SGD, Adam, Model, Optimizer, PyTorchShim
 from torch import nn
 
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.layers.torch_shim import LazyShim
+from spacy_spanner.layers.torch_shim import LazyShim, TorchShim
 
 from ..helpers import NESTED, blank_pipeline, texts, trained
 
@@ -119,3 +121,44 @@ def test_trained_head_weights_survive_pickle_of_the_model(factory: str) -> None:
     assert states[0].keys() == states[1].keys()
     for name, value in states[0].items():
         np.testing.assert_array_equal(value.numpy(), states[1][name].numpy())
+
+
+def stepped(shim: PyTorchShim, optimizer: Optimizer, n_steps: int) -> PyTorchShim:
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(n_steps):
+        for weights in shim._model.parameters():
+            weights.grad = torch.randn(weights.shape, generator=generator)
+        shim.finish_update(optimizer)
+    return shim
+
+
+@pytest.mark.parametrize("make", [Adam, SGD])
+def test_shim_updates_as_thinc_does(make: Callable) -> None:
+    module = nn.Linear(2, 3)
+    ours, theirs = (
+        stepped(kind(copy.deepcopy(module)), make(0.1), 5)._model.state_dict()
+        for kind in (TorchShim, PyTorchShim)
+    )
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert not any(torch.equal(ours[n], module.state_dict()[n]) for n in ours)
+
+
+@pytest.mark.parametrize("make", [Adam, SGD])
+def test_shim_keeps_weights_where_they_are(make: Callable) -> None:
+    shim = TorchShim(nn.Linear(2, 3))
+    places = [weights.data_ptr() for weights in shim._model.parameters()]
+    stepped(shim, make(0.1), 3)
+    assert [weights.data_ptr() for weights in shim._model.parameters()] == places
+    assert all(not weights.grad.any() for weights in shim._model.parameters())
+
+
+def test_shim_keeps_nothing_of_earlier_steps() -> None:
+    def tensors() -> int:
+        gc.collect()
+        return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
+
+    shim, optimizer = TorchShim(nn.Linear(2, 3)), Adam(0.1)
+    stepped(shim, optimizer, 1)
+    before = tensors()
+    stepped(shim, optimizer, 20)
+    assert tensors() == before
