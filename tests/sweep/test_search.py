@@ -283,15 +283,15 @@ def test_command_trains_in_processes_and_tells_of_failures(
     srsly.write_yaml(tmp_path / "sweep.yml", {"points": points})
     words = [plan.config, tmp_path / "sweep.yml", "-o", tmp_path / "out"]
     test = write_corpus(tmp_path / "test.spacy", times=1)
-    words += ["--training.max_steps", 3, "--seeds", "4,5", "--test", test]
+    words += ["--training.max_steps", 3, "--seeds", "4", "--test", test]
     with pytest.warns(UserWarning, match="SW130"):
         result = invoke("sweep", *words)
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
-    assert "2 of 4: boundary_smoothing = 7.0, seed 5: failed" in text
+    assert "1 of 2: boundary_smoothing = 7.0, seed 4: failed" in text
     assert "boundary_smoothing = 0.0 *" in text and "F1:" in text
     logs = [path.read_text(encoding="utf8") for path in tmp_path.rglob("log.txt")]
-    assert sum("[SP002]" in log for log in logs) == 2
+    assert sum("[SP002]" in log for log in logs) == 1
     assert load_config(tmp_path / "out" / "best.cfg")["training"]["max_steps"] == 3
 
 
