@@ -302,6 +302,8 @@ def test_ray_trains_and_stops_trials_that_are_behind(
     pytest.importorskip("ray.tune")
     from spacy_spanner.sweep.ray_engine import RayOptions, make_ray_engine
 
+    # Ray's workers give way to all other work, if they are not told otherwise.
+    monkeypatch.setenv("RAY_worker_niceness", "0")
     # Without a rate, a trial learns nothing and is behind.
     rates = {"training.optimizer.head": [0.05, 0.0]}
     short = plan._replace(overrides={"training.optimizer.encoder": 0.01})
