@@ -7,8 +7,7 @@ import srsly
 import typer
 from datasets import ROOT
 from spacy.cli._util import setup_gpu
-from spacy.util import load_config
-from train import config_path, overrides
+from train import budget, config_path, overrides
 from wasabi import msg
 
 from spacy_spanner.cli.progress import track
@@ -59,24 +58,6 @@ def variants_of(model: str, seeds: List[int]) -> List[Variant]:
         for name, changes in rows.items()
     ]
     return with_seeds(variants, seeds)
-
-
-def budget(path: Path, steps: int) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): settings that end training after so many steps, with
-    ten looks at the development data; schedules end there too.
-    """
-    found: Dict[str, Any] = {
-        "training.max_steps": steps,
-        "training.max_epochs": 0,
-        "training.eval_frequency": max(1, steps // 10),
-    }
-    optimizer = load_config(path)["training"]["optimizer"]
-    for part in ("encoder", "head"):
-        schedule = optimizer.get(part)
-        if isinstance(schedule, dict) and "total_steps" in schedule:
-            found[f"training.optimizer.{part}.total_steps"] = steps
-            found[f"training.optimizer.{part}.warmup_steps"] = max(1, steps // 10)
-    return found
 
 
 def with_later(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:

@@ -7,8 +7,12 @@ import spacy
 import typer
 from datasets import ROOT, get_dataset
 from spacy.cli.train import train
+from spacy.tokens import DocBin
+from spacy.training.corpus import walk_corpus
 from spacy.util import load_config
 from wasabi import msg
+
+ENGLISH_ENCODERS = ("minilm",)
 
 
 def config_path(model: str, encoder: str) -> Path:
@@ -60,6 +64,51 @@ def without_sentencizer(path: Path) -> Dict[str, List[str]]:
     }
 
 
+def budget(path: Path, steps: int) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): settings that end training after so many steps, with
+    ten looks at the development data; schedules end there too.
+    """
+    found: Dict[str, Any] = {
+        "training.max_steps": steps,
+        "training.max_epochs": 0,
+        "training.eval_frequency": max(1, steps // 10),
+    }
+    optimizer = load_config(path)["training"]["optimizer"]
+    for part in ("encoder", "head"):
+        schedule = optimizer.get(part)
+        if isinstance(schedule, dict) and "total_steps" in schedule:
+            found[f"training.optimizer.{part}.total_steps"] = steps
+            found[f"training.optimizer.{part}.warmup_steps"] = max(1, steps // 10)
+    return found
+
+
+def enough_steps(path: Path, corpus: Path, passes: int) -> Dict[str, Any]:
+    """Train longer on a corpus that is larger than the config reckons with.
+
+    path (Path): the config.
+    corpus (Path): folder with the .spacy files.
+    passes (int): how often each sentence is seen at least; 0 leaves the config alone.
+    RETURNS (Dict[str, Any]): settings for more steps, where the config has too few.
+    """
+    if not passes:
+        return {}
+    training = load_config(path)["training"]
+    files = walk_corpus(corpus / "train.spacy", ".spacy")
+    words = sum(len(doc) for file in files for doc in DocBin().from_disk(file).tokens)
+    steps = -(-passes * words // training["batcher"]["size"])
+    return budget(path, steps) if steps > training["max_steps"] else {}
+
+
+def warn_of_language(dataset: str, encoder: str) -> None:
+    """Say so where an encoder was not made for the language of a dataset."""
+    lang = get_dataset(dataset).lang
+    if encoder in ENGLISH_ENCODERS and lang != "en":
+        msg.warn(
+            f"The encoder {encoder} was pretrained on English, and {dataset} is in "
+            f"another language ({lang}): expect low scores, or take --vars.encoder cnn"
+        )
+
+
 def main(
     dataset: str = typer.Argument(..., help="Name of the dataset"),
     corpus: Path = typer.Argument(..., help="Folder with its .spacy files"),
@@ -69,14 +118,21 @@ def main(
     config: str = typer.Option("", help="A config to train instead of all that"),
     gpu: int = typer.Option(-1, help="GPU, or -1 for the CPU"),
     seed: int = typer.Option(0),
+    passes: int = typer.Option(
+        0, min=0, help="Passes over the train part, where a config has fewer"
+    ),
 ) -> None:
     """Train every model on DATASET; the best on its dev part is kept in OUTPUT."""
+    warn_of_language(dataset, encoder)
     paths: List[Path] = [config_path(model, encoder) for model in models.split()]
     if config:
         paths = [Path(config)]
     for path in paths:
         msg.divider(path.stem)
-        settings = overrides(path, dataset, corpus, seed)
+        settings = {
+            **overrides(path, dataset, corpus, seed),
+            **enough_steps(path, corpus, 0 if config else passes),
+        }
         train(path, output / path.stem, use_gpu=gpu, overrides=settings)
 
 

@@ -9,8 +9,10 @@ from types import ModuleType
 from typing import Any, Dict, Iterator, List
 
 import pytest
+import spacy
 import srsly
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
+from spacy.util import load_config, load_model_from_config
 from spacy.vocab import Vocab
 
 ROOT = Path(__file__).parent.parent
@@ -233,6 +235,30 @@ def test_training_on_sentences_needs_no_sentencizer(checkout: Path) -> None:
     assert given["training.annotating_components"] == []
     assert given["nlp.lang"] == "zh"
     assert "nlp.pipeline" not in overrides(config, "demo", Path("corpus"), 0)
+
+
+def test_larger_corpora_get_more_steps(checkout: Path, tmp_path: Path) -> None:
+    enough_steps = load("train").enough_steps
+    config = ROOT / "configs" / "biaffine_minilm.cfg"  # 400 steps of 160 words
+    doc = Doc(spacy.blank("en").vocab, words=["word"] * 16_000)
+    DocBin(docs=[doc]).to_disk(tmp_path / "train.spacy")
+    assert enough_steps(config, tmp_path, 4) == {}
+    assert enough_steps(config, tmp_path, 0) == {}
+    found = enough_steps(config, tmp_path, 5)
+    assert found["training.max_steps"] == 500
+    assert found["training.optimizer.head.total_steps"] == 500
+    load_model_from_config(load_config(config, overrides=found, interpolate=True))
+
+
+def test_english_encoder_for_another_language_warns(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_of_language = load("train").warn_of_language
+    warn_of_language("demo", "minilm")
+    warn_of_language("weibo", "cnn")
+    assert not capsys.readouterr().out
+    warn_of_language("weibo", "minilm")
+    assert "--vars.encoder cnn" in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------------- counts

@@ -33,7 +33,7 @@ class Recipe(NamedTuple):
 
 RECIPES = {
     True: Recipe(steps=20_000, patience=1600, words=400, eval_frequency=200),
-    False: Recipe(steps=4_000, patience=0, words=400, eval_frequency=200),
+    False: Recipe(steps=4_000, patience=0, words=160, eval_frequency=200),
 }
 WORDS_ON_GPU = 2000
 # A sentencizer brings weights for these, which would count as much as the spans.
