@@ -283,37 +283,37 @@ def test_command_trains_in_processes_and_tells_of_failures(
     srsly.write_yaml(tmp_path / "sweep.yml", {"points": points})
     words = [plan.config, tmp_path / "sweep.yml", "-o", tmp_path / "out"]
     test = write_corpus(tmp_path / "test.spacy", times=1)
-    words += ["--training.max_steps", 3, "--seeds", "4,5", "--test", test]
+    words += ["--training.max_steps", 3, "--seeds", "4", "--test", test]
     with pytest.warns(UserWarning, match="SW130"):
         result = invoke("sweep", *words)
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
-    assert "2 of 4: boundary_smoothing = 7.0, seed 5: failed" in text
+    assert "1 of 2: boundary_smoothing = 7.0, seed 4: failed" in text
     assert "boundary_smoothing = 0.0 *" in text and "F1:" in text
     logs = [path.read_text(encoding="utf8") for path in tmp_path.rglob("log.txt")]
-    assert sum("[SP002]" in log for log in logs) == 2
+    assert sum("[SP002]" in log for log in logs) == 1
     assert load_config(tmp_path / "out" / "best.cfg")["training"]["max_steps"] == 3
 
 
 @pytest.mark.slow
-def test_ray_trains_and_stops_trials_that_are_behind(
+def test_ray_trains_trials_to_their_end_or_stops_them(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ray.tune")
     from spacy_spanner.sweep.ray_engine import RayOptions, make_ray_engine
 
-    # Without a rate, a trial learns nothing and is behind.
-    rates = {"training.optimizer.head": [0.05, 0.0]}
-    short = plan._replace(overrides={"training.optimizer.encoder": 0.01})
-    search = search_in(tmp_path, short, seeds=[0], grid=rates)
+    # Ray's workers give way to all other work, if they are not told otherwise.
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    search = search_in(tmp_path, plan, seeds=[0], grid={SETTING: [0.0, 0.1]})
     engine = make_ray_engine(RayOptions(grace=3, reduction=2))
     found = run_search(search, engine=engine)
-    results = [trial.result() for trial in found.trials]
-    assert found.best.overrides == {"training.optimizer.head": 0.05}
-    first, second = results
-    assert first is not None and [r["step"] for r in first["history"]] == [0, 3, 6]
-    assert second is not None
-    # The engine writes nothing else, and what it wrote is used by the next search.
+    results = [trial.result() or {} for trial in found.trials]
+    whole = [result for result in results if "stopped" not in result]
+    assert whole and len(whole) == len(found.rows)
+    for result in whole:
+        assert [row["step"] for row in result["history"]] == [0, 3, 6]
+    assert all(result.get("stopped", 3) >= 3 for result in results)
+    # What is finished or stopped is so for the next search too.
     again = Fake(smoothing)
     run_search(search, engine=again)
     assert again.seen == []

@@ -1,6 +1,7 @@
 """Files of settings say what is tried, and mistakes in them are told at once."""
 
 import random
+import re
 from pathlib import Path
 from typing import Any, Dict
 
@@ -232,3 +233,11 @@ def test_grids_of_the_papers_ship() -> None:
     assert sizes["biaffine"] == 3 * (3 * 2 + 1)
     assert sizes["locate_label"] == 3
     assert len(read_space(CONFIGS / "sweeps/locate_label.yml").later) == 24
+
+
+def test_documented_sweep_is_one() -> None:
+    text = (CONFIGS.parent / "docs" / "training.md").read_text(encoding="utf8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+    space = make_space(srsly.yaml_loads(block))
+    assert len(space.points) == 1 + 8 * 6 and len(space.later) == 3
+    require_settings(space, CONFIGS / "biaffine_cnn.cfg", {})
