@@ -2,9 +2,9 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..types import Ints
+from .lstm import read_packed
 
 
 class CharacterLSTM(nn.Module):
@@ -28,13 +28,6 @@ class CharacterLSTM(nn.Module):
         lengths (Ints): characters per word, at least one, on the host. (word,)
         RETURNS (Tensor): (word, n_out)
         """
-        packed = pack_padded_sequence(
-            self.embedding(characters),
-            torch.as_tensor(lengths),
-            batch_first=True,
-            enforce_sorted=False,
-        )
-        read: Tensor = pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True, padding_value=-torch.inf
-        )[0]
+        vectors = self.embedding(characters)
+        read = read_packed(self.lstm, vectors, lengths, padding=-torch.inf)
         return read.amax(dim=1)

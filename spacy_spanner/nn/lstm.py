@@ -1,10 +1,12 @@
 """A bidirectional LSTM that padding cannot reach."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..codec import WindowBatch
+from ..types import Ints
 
 
 class BiLSTM(nn.Module):
@@ -30,13 +32,37 @@ class BiLSTM(nn.Module):
 
     def forward(self, batch: WindowBatch) -> WindowBatch:
         """RETURNS (WindowBatch): vectors of shape (batch, token, n_out)"""
-        packed = pack_padded_sequence(
-            self.dropout(batch.vectors),
-            torch.as_tensor(batch.lengths),  # torch wants them on the host
-            batch_first=True,
-            enforce_sorted=False,
-        )
-        vectors: Tensor = pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True, total_length=batch.vectors.shape[1]
-        )[0]
+        vectors = read_packed(self.lstm, self.dropout(batch.vectors), batch.lengths)
         return batch._replace(vectors=vectors)
+
+
+def read_packed(
+    lstm: nn.LSTM, vectors: Tensor, lengths: Ints, *, padding: float = 0.0
+) -> Tensor:
+    """Let an LSTM read rows of different lengths, without a copy to the host.
+
+    torch would sort the rows by itself, and look at the order on the host afterwards.
+
+    vectors (Tensor): (batch, token, width)
+    lengths (Ints): of each row, on the host. Shape: (batch,)
+    padding (float): what stands behind a row's end.
+    RETURNS (Tensor): (batch, token, n_out)
+    """
+    order = np.argsort(-lengths, kind="stable")
+    is_sorted = bool((order[1:] > order[:-1]).all())  # as windows of a group are
+    if not is_sorted:
+        vectors = vectors[torch.as_tensor(order, device=vectors.device)]
+    packed = pack_padded_sequence(
+        vectors,
+        torch.as_tensor(lengths[order]),  # torch wants them on the host
+        batch_first=True,
+    )
+    read: Tensor = pad_packed_sequence(
+        lstm(packed)[0],
+        batch_first=True,
+        padding_value=padding,
+        total_length=vectors.shape[1],
+    )[0]
+    if is_sorted:
+        return read
+    return read[torch.as_tensor(np.argsort(order), device=read.device)]

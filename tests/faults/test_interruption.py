@@ -53,7 +53,8 @@ def config_of(factory: str, folder: Path) -> Config:
     docs = [annotate(nlp.make_doc(text), spans) for text, spans in CORPUS]
     DocBin(docs=docs).to_disk(folder / "corpus.spacy")
     config = Config(nlp.config)
-    config["paths"] = dict.fromkeys(("train", "dev"), str(folder / "corpus.spacy"))
+    path = str(folder / "corpus.spacy")
+    config["paths"].update(train=path, dev=path)
     config["training"].update(
         max_steps=MAX_STEPS, eval_frequency=EVAL_FREQUENCY, patience=0
     )
@@ -166,16 +167,22 @@ def test_interrupted_copy_to_best_leaves_the_same_model_as_last(
 ) -> None:
     """spaCy removes the old best model before it copies the new one."""
 
-    def copy_a_part(original: Callable, source: Path, target: Path) -> None:
+    copy, copied = shutil.copytree, []
+
+    def copy_a_part(source: Path, target: Path, *args: Any, **kwargs: Any) -> Any:
+        if Path(target).name == "model-best":  # and not a folder inside it
+            copied.append(target)
+        if len(copied) < 3:
+            return copy(source, target, *args, **kwargs)
         target.mkdir()
         shutil.copy(source / "config.cfg", target)
         raise StoppedError
 
-    on_call(monkeypatch, shutil, "copytree", 2, copy_a_part)
+    monkeypatch.setattr(shutil, "copytree", copy_a_part)
     training = stopped_training(factory, tmp_path, StoppedError)
     with pytest.raises((ValueError, OSError)):
         spacy.load(training.best)
-    assert score_of(training.last) >= max(row["score"] for row in training.rows) > 0
+    assert score_of(training.last) >= max(row["score"] for row in training.rows)
 
 
 def test_loss_that_is_no_number_leaves_best_and_last(

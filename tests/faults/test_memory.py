@@ -61,6 +61,7 @@ def test_training_names_what_to_lower_and_forgets_the_step(
     own_nlp: Language, pipe: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examples = make_examples(own_nlp, NESTED)
+    pipe.cfg["max_cells"] = 1
     expected = pipe.get_loss(examples)[0]
     loss, n_calls = type(pipe.codec).loss, []
 
@@ -68,7 +69,6 @@ def test_training_names_what_to_lower_and_forgets_the_step(
         n_calls.append(1)
         return loss(*args) if len(n_calls) == 1 else ask_for_too_much()
 
-    pipe.cfg["max_cells"] = 1
     with monkeypatch.context() as patch:
         patch.setattr(type(pipe.codec), "loss", ask_in_the_second_group)
         with pytest.raises(MemoryError, match=r"SP146.*max_cells.*now 1;"):
@@ -97,9 +97,11 @@ def test_encoder_without_memory_on_the_way_back(
 ) -> None:
     encoder = pipe.model.get_ref("tok2vec")
     forward = encoder._func
-    monkeypatch.setattr(
-        encoder, "_func", lambda *args: (forward(*args)[0], ask_for_too_much)
-    )
+
+    def encode(*args: Any, **kwargs: Any) -> Any:
+        return forward(*args, **kwargs)[0], ask_for_too_much
+
+    monkeypatch.setattr(encoder, "_func", encode)
     with pytest.raises(MemoryError, match=NAMED):
         pipe.update(make_examples(own_nlp, NESTED))
 

@@ -109,8 +109,8 @@ def test_vectors_that_are_no_numbers_stop_training(
     encoder = own_nlp.get_pipe(factory).model.get_ref("tok2vec")
     forward = encoder._func
 
-    def spoil(*args: Any) -> Any:
-        vectors, backprop = forward(*args)
+    def spoil(*args: Any, **kwargs: Any) -> Any:
+        vectors, backprop = forward(*args, **kwargs)
         spoiled: List[np.ndarray] = [vector.copy() for vector in vectors]
         spoiled[0][0, 0] = np.nan
         return spoiled, backprop
