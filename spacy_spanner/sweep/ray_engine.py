@@ -6,6 +6,7 @@ them, and stops those that are behind (Li et al. 2020, "A System for Massively P
 Hyperparameter Tuning").
 """
 
+import logging
 import os
 import time
 import traceback
@@ -64,7 +65,7 @@ def make_ray_engine(options: RayOptions) -> Engine:
                 options.address,
                 include_dashboard=False,
                 log_to_driver=False,
-                logging_level="ERROR",
+                logging_level=logging.ERROR,
             )
         try:
             _tuner(tune, trials, options, after_each).fit()
