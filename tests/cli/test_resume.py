@@ -63,7 +63,7 @@ def test_resume_command_prints_and_saves(stopped: Path) -> None:
     code, text = spanner(stopped / "run", "--output", output)
     assert code == 0
     assert "Going on at epoch 2, step 10" in text
-    assert re.search(r"------ 2 12 \d+\.\d\d 30\.77 ", text)
+    assert re.search(r"------ 2 12 \d+\.\d\d \d+\.\d\d ", text)
     assert re.search(r"Saved pipeline to output directory.*model-last", text)
     assert (output / "model-last" / "meta.json").exists()
 

@@ -42,7 +42,9 @@ def test_page_names_every_option(option: str) -> None:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the pipeline and the corpus of the programs."""
     monkeypatch.chdir(tmp_path)
-    trained("span_biaffine").to_disk(tmp_path / "training" / "mine" / "model-best")
+    model = tmp_path / "training" / "mine" / "model-best"
+    model.parent.mkdir(parents=True)
+    trained("span_biaffine").to_disk(model)
     (tmp_path / "corpus").mkdir()
     return tmp_path
 

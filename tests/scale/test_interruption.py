@@ -32,6 +32,10 @@ def wait_for_parts(output: Path, count: int) -> None:
 
 
 @pytest.mark.slow
+# Enough for the run to last until it is stopped, on a machine with other work too.
+N_DOCS = 90
+
+
 @pytest.mark.parametrize(
     "how, n_process",
     [
@@ -47,7 +51,7 @@ def test_annotate_goes_on_after_any_end(
     how: signal.Signals,
     n_process: int,
 ) -> None:
-    texts = numbered(60, {7: POISON, **dict.fromkeys(range(20, 60), SLOW)})
+    texts = numbered(N_DOCS, {7: POISON, **dict.fromkeys(range(20, 90), SLOW)})
     path = write_rows(tmp_path / "a.jsonl", texts)
     words = [*command(model, path, tmp_path / "out"), "-n", str(n_process)]
     process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE)
@@ -66,7 +70,7 @@ def test_annotate_goes_on_after_any_end(
     assert done.returncode == 0, done.stderr
     assert "parts are finished already" in done.stdout
     ids = [row["id"] for row in results(tmp_path / "out")]
-    assert ids == [f"a.jsonl:{n}" for n in range(1, 61) if n != 8]
+    assert ids == [f"a.jsonl:{n}" for n in range(1, N_DOCS + 1) if n != 8]
     assert [row["id"] for row in lines(tmp_path / "out" / "errors.jsonl")] == [
         "a.jsonl:8"
     ]

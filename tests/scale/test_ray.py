@@ -42,6 +42,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     # Ray makes its workers nicer than other tests, which would take all the time.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
     environment = {MARKERS: str(folder), "OMP_NUM_THREADS": "1"}
+    ray.shutdown()  # a cluster that other tests of this process have left
     ray.init(
         address="local",
         num_cpus=2,
