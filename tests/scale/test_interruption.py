@@ -31,11 +31,11 @@ def wait_for_parts(output: Path, count: int) -> None:
     raise TimeoutError
 
 
-@pytest.mark.slow
 # Enough for the run to last until it is stopped, on a machine with other work too.
 N_DOCS = 90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, n_process",
     [
