@@ -85,7 +85,7 @@ def written_labels(place: Path) -> List[List[str]]:
 def test_program_of_plain_python_runs(place: Path) -> None:
     printed = run("multiprocessing", place).splitlines()
     assert len(printed) == 2
-    assert "'text': 'Boston'" in printed[0]
+    assert "'text': 'Ana Ruiz'" in printed[0]
     assert all(line.endswith("[None]") for line in printed)
 
 
