@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple
+from typing import Any, Callable, List, NamedTuple, Type
 
 import pytest
 import spacy
@@ -95,11 +95,12 @@ def score_of(folder: Path) -> float:
     return nlp.evaluate(make_examples(nlp, CORPUS))["spans_ents_f"]
 
 
-def assert_best_is_whole(training: Training) -> None:
-    """The best model has the best score of the log."""
+def assert_best_and_last_are_whole(training: Training) -> None:
+    """The best model has the best score of the log, and the last one can be loaded."""
     scores = [row["score"] for row in training.rows]
     assert max(scores) > 0
     assert score_of(training.best) == pytest.approx(max(scores))
+    assert isinstance(spacy.load(training.last), Language)
 
 
 def interrupt(original: Callable, *args: Any, **kwargs: Any) -> None:
@@ -112,41 +113,29 @@ def fail_after(original: Callable, *args: Any, **kwargs: Any) -> None:
 
 
 # The update of step n is call n + 1; evaluations come with every fourth.
-@pytest.mark.parametrize("n_calls", [22, 25])
-def test_interrupted_update_leaves_best_and_last(
-    factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_calls: int
+@pytest.mark.parametrize(
+    "owner, method, n_calls, action, error",
+    [
+        (SpanRecognizer, "update", 22, interrupt, KeyboardInterrupt),
+        (SpanRecognizer, "update", 25, interrupt, KeyboardInterrupt),
+        (SpanRecognizer, "finish_update", 23, fail_after, StoppedError),
+        (Language, "evaluate", 6, interrupt, KeyboardInterrupt),
+        (SpanRecognizer, "to_disk", 6, interrupt, KeyboardInterrupt),
+    ],
+)
+def test_whatever_ends_training_leaves_best_and_last(
+    factory: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    method: str,
+    n_calls: int,
+    action: Callable,
+    error: Type[BaseException],
 ) -> None:
-    on_call(monkeypatch, SpanRecognizer, "update", n_calls, interrupt)
-    training = stopped_training(factory, tmp_path, KeyboardInterrupt)
-    assert_best_is_whole(training)
-    assert isinstance(spacy.load(training.last), Language)
-
-
-def test_error_after_an_update_leaves_best_and_last(
-    factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    on_call(monkeypatch, SpanRecognizer, "finish_update", 23, fail_after)
-    training = stopped_training(factory, tmp_path, StoppedError)
-    assert_best_is_whole(training)
-    assert isinstance(spacy.load(training.last), Language)
-
-
-def test_interrupted_evaluation_leaves_best_and_last(
-    factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    on_call(monkeypatch, Language, "evaluate", 6, interrupt)
-    training = stopped_training(factory, tmp_path, KeyboardInterrupt)
-    assert_best_is_whole(training)
-    assert isinstance(spacy.load(training.last), Language)
-
-
-def test_interrupted_saving_leaves_best_and_last(
-    factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    on_call(monkeypatch, SpanRecognizer, "to_disk", 6, interrupt)
-    training = stopped_training(factory, tmp_path, KeyboardInterrupt)
-    assert_best_is_whole(training)
-    assert isinstance(spacy.load(training.last), Language)
+    on_call(monkeypatch, owner, method, n_calls, action)
+    training = stopped_training(factory, tmp_path, error)
+    assert_best_and_last_are_whole(training)
 
 
 def test_full_disk_leaves_best_and_last(
@@ -158,8 +147,7 @@ def test_full_disk_leaves_best_and_last(
 
     on_call(monkeypatch, SpanRecognizer, "to_disk", 6, fill_disk)
     training = stopped_training(factory, tmp_path, OSError)
-    assert_best_is_whole(training)
-    assert isinstance(spacy.load(training.last), Language)
+    assert_best_and_last_are_whole(training)
 
 
 def test_interrupted_copy_to_best_leaves_the_same_model_as_last(
@@ -195,5 +183,4 @@ def test_loss_that_is_no_number_leaves_best_and_last(
     # Of one batch a step.
     on_call(monkeypatch, codec_type, "loss", 26, no_number)
     training = stopped_training(factory, tmp_path, ValueError)
-    assert_best_is_whole(training)
-    assert isinstance(spacy.load(training.last), Language)
+    assert_best_and_last_are_whole(training)

@@ -13,6 +13,7 @@ from spacy_spanner.scale.records import Report
 from spacy_spanner.scale.run import Engine, Request, annotate_parts, prepared
 
 from ..helpers import NESTED
+from .trouble import DEADLY, ONCE, POISON
 
 TROUBLE = Path(__file__).parent / "trouble.py"
 TEXTS = [text for text, _ in NESTED if text]
@@ -87,6 +88,29 @@ def assert_same_results(output: Path, other: Path) -> None:
             assert span["score"] == pytest.approx(twin["score"], abs=1e-5)
             twin["score"] = span["score"]
         assert row == expected
+
+
+def assert_deaths_cost_nothing(
+    model: Path, folder: Path, engine: Engine, *, deaths: Path
+) -> None:
+    """Let one worker die once, and one document kill whoever reads it.
+
+    deaths (Path): the folder in which workers note the deaths that happen once.
+    """
+    texts = numbered(60, {7: ONCE, 23: DEADLY, 40: POISON})
+    corpus = write_rows(folder / "two" / "a.jsonl", texts)
+    annotate(request(model, corpus, folder / "out2"), engine)
+    assert len(list(deaths.iterdir())) == 1
+    # Nobody dies of the first text again; the second would be the end of this process.
+    texts[23] = texts[23].replace(DEADLY, POISON)
+    corpus = write_rows(folder / "one" / "a.jsonl", texts)
+    annotate(request(model, corpus, folder / "out1"))
+    assert_same_results(folder / "out2", folder / "out1")
+    assert len(results(folder / "out2")) == 58
+    deadly, poisoned = lines(folder / "out2" / "errors.jsonl")
+    assert (deadly["id"], poisoned["id"]) == ("a.jsonl:24", "a.jsonl:41")
+    assert "SW120" in deadly["reason"]
+    assert "ArithmeticError" in poisoned["reason"]
 
 
 def contents(output: Path) -> Dict[str, bytes]:

@@ -18,14 +18,12 @@ from ..helpers import time_limit
 from .helpers import (
     annotate,
     annotator,
-    assert_same_results,
-    lines,
+    assert_deaths_cost_nothing,
     numbered,
     request,
-    results,
     write_rows,
 )
-from .trouble import DEADLY, ONCE, POISON, SLOW
+from .trouble import SLOW
 
 TWO = partial(run_pool, n_process=2)
 
@@ -34,21 +32,8 @@ TWO = partial(run_pool, n_process=2)
 def test_dying_processes_cost_nothing_but_deadly_documents(
     model: Path, tmp_path: Path, markers: Path
 ) -> None:
-    texts = numbered(60, {7: ONCE, 23: DEADLY, 40: POISON})
-    corpus = write_rows(tmp_path / "two" / "a.jsonl", texts)
     with time_limit(300):
-        annotate(request(model, corpus, tmp_path / "out2"), TWO)
-    assert len(list(markers.iterdir())) == 1
-    # Nobody dies of the first text again; the second would be the end of this process.
-    texts[23] = texts[23].replace(DEADLY, POISON)
-    corpus = write_rows(tmp_path / "one" / "a.jsonl", texts)
-    annotate(request(model, corpus, tmp_path / "out1"))
-    assert_same_results(tmp_path / "out2", tmp_path / "out1")
-    assert len(results(tmp_path / "out2")) == 58
-    deadly, poisoned = lines(tmp_path / "out2" / "errors.jsonl")
-    assert (deadly["id"], poisoned["id"]) == ("a.jsonl:24", "a.jsonl:41")
-    assert "SW120" in deadly["reason"]
-    assert "ArithmeticError" in poisoned["reason"]
+        assert_deaths_cost_nothing(model, tmp_path, TWO, deaths=markers)
 
 
 @pytest.mark.slow

@@ -19,14 +19,13 @@ from .helpers import (
     TEXTS,
     annotate,
     annotator,
+    assert_deaths_cost_nothing,
     assert_same_results,
-    lines,
     numbered,
     request,
-    results,
     write_rows,
 )
-from .trouble import DEADLY, MARKERS, ONCE, POISON
+from .trouble import MARKERS, POISON
 
 TWO = partial(run_on_ray, options=RayOptions(least=2, most=2))
 OBJECT_STORE = 100 * 2**20
@@ -59,21 +58,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_dying_workers_cost_nothing_but_deadly_documents(
     cluster: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = numbered(60, {7: ONCE, 23: DEADLY, 40: POISON})
-    corpus = write_rows(tmp_path / "two" / "a.jsonl", texts)
-    with time_limit(600):
-        annotate(request(model, corpus, tmp_path / "out2"), TWO)
-    assert len(list(cluster.iterdir())) == 1
     monkeypatch.setenv(MARKERS, str(cluster))
-    texts[23] = texts[23].replace(DEADLY, POISON)
-    corpus = write_rows(tmp_path / "one" / "a.jsonl", texts)
-    annotate(request(model, corpus, tmp_path / "out1"))
-    assert_same_results(tmp_path / "out2", tmp_path / "out1")
-    assert len(results(tmp_path / "out2")) == 58
-    deadly, poisoned = lines(tmp_path / "out2" / "errors.jsonl")
-    assert (deadly["id"], poisoned["id"]) == ("a.jsonl:24", "a.jsonl:41")
-    assert "SW120" in deadly["reason"]
-    assert "ArithmeticError" in poisoned["reason"]
+    with time_limit(600):
+        assert_deaths_cost_nothing(model, tmp_path, TWO, deaths=cluster)
 
 
 @pytest.mark.slow
