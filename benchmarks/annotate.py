@@ -20,7 +20,8 @@ from statistics import median
 from typing import Any, Dict, List, Optional
 
 import typer
-from common import write_json
+from measuring import write_json
+from options import OUTPUT
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import table
@@ -102,7 +103,7 @@ def main(
     systems: str = typer.Option("local,ray", help="Engines with commas"),
     copies: int = typer.Option(100, help="How often every text is annotated"),
     rounds: int = typer.Option(3, help="How often the systems take turns"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Compare two workers with one."""
     names = systems.split(",")

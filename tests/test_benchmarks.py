@@ -173,3 +173,10 @@ def test_parallel_training_compares_numbers_of_processes(tmp_path: Path) -> None
     assert [row["processes"] for row in rows] == [1, 2]
     assert rows[0]["wall_ratio"] == rows[0]["cpu_ratio"] == 1
     assert all(row["wall"] > 0 and row["cpu"] > 0 for row in rows)
+
+
+def test_every_benchmark_finds_what_it_imports() -> None:
+    names = ", ".join(sorted(path.stem for path in BENCHMARKS.glob("*.py")))
+    words = [sys.executable, "-c", f"import {names}"]
+    done = subprocess.run(words, cwd=BENCHMARKS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
