@@ -9,9 +9,6 @@ from typing import Any, Dict, List, Optional
 
 import typer
 from common import (
-    DATASETS,
-    ENCODERS,
-    MODELS,
     SPANS_KEY,
     build_pipeline,
     read_corpus,
@@ -20,6 +17,7 @@ from common import (
     train_from_start,
 )
 from measuring import in_fresh_process, peak_memory_mb, write_json
+from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from wasabi import table
 
 from spacy_spanner.scorers import score_spans
@@ -92,10 +90,10 @@ def summarize(results: List[Dict[str, Any]]) -> List[str]:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option(MODELS, help="Names with commas"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
+    models: str = SYSTEMS,
+    encoder: str = ENCODER,
     epochs: int = typer.Option(20),
     batch_size: int = typer.Option(8),
     seeds: str = typer.Option("0", help="Numbers with commas"),
@@ -103,7 +101,7 @@ def main(
     settings: List[str] = typer.Option(
         [], "--set", help="Setting of the components, such as boundary_smoothing=0"
     ),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Train and test every model with every seed, each in a process of its own."""
     results = []

@@ -14,8 +14,6 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 import spacy
 import typer
 from common import (
-    DATASETS,
-    ENCODERS,
     SPANS_KEY,
     build_pipeline,
     read_corpus,
@@ -24,6 +22,7 @@ from common import (
     train_from_start,
 )
 from measuring import write_json
+from options import DATA, DATASET, ENCODER, OUTPUT
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -99,16 +98,16 @@ def plot(results: Sequence[Dict[str, Any]], path: Path) -> None:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
     pipeline: Optional[Path] = typer.Option(None, help="A trained pipeline"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    encoder: str = ENCODER,
     epochs: int = typer.Option(20),
     variants: str = typer.Option(VARIANTS, help="Settings of trainings, with commas"),
     steps: str = typer.Option("1,5,10", help="Numbers with commas"),
     spans: str = typer.Option("10,20,30,60,90,120", help="Numbers with commas"),
     limit: Optional[int] = typer.Option(None, help="Sentences to train and test on"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
     plot_path: Optional[Path] = typer.Option(None, "--plot", help="PNG file to write"),
 ) -> None:
     """Measure every number of steps with every number of spans."""

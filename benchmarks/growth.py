@@ -13,8 +13,9 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import spacy
 import typer
-from common import DATASETS, ENCODERS, MODELS, read_corpus, to_examples
+from common import read_corpus, to_examples
 from measuring import in_fresh_process, resident_mb, write_json
+from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from runners import PipelineRunner, exhaust
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -75,12 +76,12 @@ def to_row(result: Dict[str, Any]) -> List[str]:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option(MODELS, help="Names with commas"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
+    models: str = SYSTEMS,
+    encoder: str = ENCODER,
     documents: int = typer.Option(50_000, help="Short sentences to evaluate"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Evaluate many documents with every model, each in a process of its own."""
     setup = {"dataset": dataset, "encoder": encoder, "n_documents": documents}

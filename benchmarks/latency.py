@@ -14,8 +14,9 @@ from typing import Any, Dict, List, Optional
 
 import spacy
 import typer
-from common import DATASETS, ENCODERS, MODELS, read_corpus
+from common import read_corpus
 from measuring import write_json
+from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from runners import BARE, BASELINES, Runner, exhaust, make_runner
 from spacy.tokens import Doc
 from texts import bare, choose_texts, long_words
@@ -66,13 +67,13 @@ def cut(docs: List[Doc], n_tokens: int) -> List[Doc]:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option(MODELS, help="Names with commas"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
+    models: str = SYSTEMS,
+    encoder: str = ENCODER,
     tokens: int = typer.Option(25, help="Tokens of the sentence"),
     rounds: int = typer.Option(100, help="How many sentences each system reads"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Compare the time for one sentence with that of the encoder alone."""
     corpus = read_corpus(dataset, data, spacy.blank("en"))

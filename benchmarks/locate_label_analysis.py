@@ -13,8 +13,6 @@ import numpy as np
 import spacy
 import typer
 from common import (
-    DATASETS,
-    ENCODERS,
     SPANS_KEY,
     build_pipeline,
     read_corpus,
@@ -23,6 +21,7 @@ from common import (
     train_from_start,
 )
 from measuring import write_json
+from options import DATA, DATASET, ENCODER, OUTPUT
 from spacy.language import Language
 from spacy.tokens import Doc
 from torch import Tensor
@@ -225,15 +224,15 @@ def print_tables(result: Dict[str, Any]) -> None:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
     pipeline: Optional[Path] = typer.Option(None, help="Trained; else one is trained"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    encoder: str = ENCODER,
     epochs: int = typer.Option(20),
     settings: List[str] = typer.Option(
         [], "--set", help="Setting of the component, such as use_filter=false"
     ),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Analyse a trained pipeline, or train one, on the test part of a dataset."""
     if pipeline is not None:

@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 import spacy
 import typer
-from common import DATASETS, ENCODERS, MODELS, read_corpus
+from common import read_corpus
 from measuring import (
     forget_peak,
     in_fresh_process,
@@ -22,6 +22,7 @@ from measuring import (
     resident_mb,
     write_json,
 )
+from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from runners import BARE, PipelineRunner, exhaust
 from spacy.tokens import Doc
 from texts import choose_texts, long_words, relabel
@@ -117,13 +118,13 @@ def to_row(result: Dict[str, Any]) -> List[str]:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option(MODELS, help="Names with commas"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
+    models: str = SYSTEMS,
+    encoder: str = ENCODER,
     labels: str = typer.Option("4", help="Numbers of labels, with commas"),
     tokens: str = typer.Option("128,512,5000,50000,100000", help="With commas"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Show how memory grows with documents and labels."""
     lengths = list(map(int, tokens.split(",")))

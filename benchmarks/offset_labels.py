@@ -15,7 +15,6 @@ import spacy
 import torch
 import typer
 from common import (
-    DATASETS,
     ENCODERS,
     SPANS_KEY,
     build_pipeline,
@@ -26,6 +25,7 @@ from common import (
 )
 from measuring import write_json
 from numpy.typing import NDArray
+from options import DATA, DATASET, OUTPUT
 from spacy.language import Language
 from spacy.training import Example
 from torch import nn
@@ -155,13 +155,13 @@ def print_rows(title: str, rows: Sequence[Dict[str, Any]]) -> None:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
     pipeline: Optional[Path] = typer.Option(None, help="Folder of a trained pipeline"),
     encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}, to train"),
     epochs: int = typer.Option(20, help="To train"),
     settings: List[str] = typer.Option([], "--set", help="As in accuracy.py, to train"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Measure on the test part of a dataset."""
     if pipeline is None:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import srsly
 import typer
+from options import OUTPUT
 from spacy.language import Language
 from spacy.util import registry
 from wasabi import table
@@ -93,7 +94,7 @@ def main(
     steps: int = typer.Option(40, help="Steps of each training"),
     batch: int = typer.Option(0, help="Words in a batch, instead of the config's"),
     rounds: int = typer.Option(3, help="The median of so many is taken"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Compare numbers of processes, in turn."""
     paths = ["--paths.train", str(train_path), "--paths.dev", str(dev_path)]

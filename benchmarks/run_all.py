@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional
 
 import typer
+from options import DATA
 from results_page import make_page, read_parts
 
 HERE = Path(__file__).parent
@@ -120,7 +121,7 @@ def run_part(part: Part, data: Path, folder: Path, *, quick: bool, again: bool) 
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
+    data: Path = DATA,
     output: Optional[Path] = typer.Option(None, help="Page to write"),
     parts: Optional[Path] = typer.Option(None, help="Folder of the JSON files"),
     accuracy: Optional[Path] = typer.Option(None, help="Folder with other results"),

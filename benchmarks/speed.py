@@ -16,8 +16,9 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import spacy
 import typer
-from common import DATASETS, ENCODERS, MODELS, read_corpus
+from common import read_corpus
 from measuring import clock, write_json
+from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from runners import BARE, BASELINES, Runner, exhaust, make_runner
 from spacy.tokens import Doc
 from texts import TEXTS, bare, choose_texts
@@ -128,16 +129,16 @@ def to_row(result: Dict[str, Any]) -> List[str]:
 
 
 def main(
-    data: Path = typer.Argument(..., help="Folder with the datasets"),
-    dataset: str = typer.Option("genia", help=f"One of {', '.join(DATASETS)}"),
-    models: str = typer.Option(MODELS, help="Names with commas"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}"),
+    data: Path = DATA,
+    dataset: str = DATASET,
+    models: str = SYSTEMS,
+    encoder: str = ENCODER,
     texts: str = typer.Option("sentences", help=f"One of {', '.join(TEXTS)}"),
     batch_size: int = typer.Option(8, help="Documents in a training step"),
     pipe_batch_size: int = typer.Option(256, help="Documents in a prediction batch"),
     words: int = typer.Option(10_000, help="About how many to train on and to read"),
     rounds: int = typer.Option(3, help="How often the systems take turns"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Compare the speed of models with that of the encoder that they share."""
     corpus = read_corpus(dataset, data, spacy.blank("en"))

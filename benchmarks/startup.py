@@ -15,8 +15,8 @@ from statistics import median
 from typing import Any, Dict, List, Optional
 
 import typer
-from common import MODELS
 from measuring import write_json
+from options import OUTPUT, SYSTEMS
 from wasabi import table
 
 SCRIPT = Path(__file__).parent / "cold_start.py"
@@ -37,9 +37,9 @@ def to_row(result: Dict[str, Any]) -> List[str]:
 
 
 def main(
-    models: str = typer.Option(MODELS, help="Names with commas"),
+    models: str = SYSTEMS,
     rounds: int = typer.Option(5, help="Interpreters for each model"),
-    output: Optional[Path] = typer.Option(None, help="JSON file to write"),
+    output: Optional[Path] = OUTPUT,
 ) -> None:
     """Start interpreters, the models in turns."""
     runs: Dict[str, List[Dict[str, float]]] = {name: [] for name in models.split(",")}

@@ -1,0 +1,10 @@
+"""What most benchmarks are told on the command line."""
+
+import typer
+from common import DATASETS, ENCODERS, MODELS
+
+DATA = typer.Argument(..., help="Folder with the datasets")
+DATASET = typer.Option("genia", help=f"One of {', '.join(DATASETS)}")
+ENCODER = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}")
+SYSTEMS = typer.Option(MODELS, help="Names with commas")
+OUTPUT = typer.Option(None, help="JSON file to write")
