@@ -7,45 +7,15 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 import srsly
+import step_times
 import typer
 from options import OUTPUT
-from spacy.language import Language
-from spacy.util import registry
 from wasabi import table
-
-# This file is the `--code` of the trainings that it starts; there, nothing else of it
-# is needed, and the folder of benchmarks cannot be imported from.
-TIMES = "BENCHMARK_TIMES"
-
-
-@registry.loggers("benchmark.times.v1")
-def make_time_logger(progress_bar: bool = False) -> Callable:
-    """Write down when steps are over, and how many words they had.
-
-    progress_bar (bool): not used; a setting of the logger that this one replaces.
-    """
-
-    def set_up(nlp: Language, stdout: Any, stderr: Any) -> Any:
-        rows: List[List[float]] = []
-        words = [0.0]
-
-        def log(info: Optional[Dict[str, Any]]) -> None:
-            if info is not None:
-                words[0] = info["words"]
-            rows.append([time.monotonic(), time.process_time(), words[0]])
-
-        def write() -> None:
-            srsly.write_json(os.environ[TIMES], rows)
-
-        return log, write
-
-    return set_up
 
 
 class Speed(NamedTuple):
@@ -68,10 +38,11 @@ def train(config: Path, paths: List[str], n_proc: int, steps: int) -> Speed:
     with tempfile.TemporaryDirectory() as folder:
         times = Path(folder) / "times.json"
         words = ["spanner", "train-parallel", str(config), "--n-proc", str(n_proc)]
-        words += [*paths, "--code", __file__, "--training.max_steps", str(steps)]
+        words += [*paths, "--training.max_steps", str(steps)]
+        words += ["--code", step_times.__file__]
         words += ["--training.eval_frequency", str(steps)]
         words += ["--training.logger.@loggers", "benchmark.times.v1"]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", TIMES: str(times)}
+        env = {**os.environ, "OMP_NUM_THREADS": "1", step_times.TIMES: str(times)}
         done = subprocess.run(
             [sys.executable, "-m", "spacy", *words],
             env=env,

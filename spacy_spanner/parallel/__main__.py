@@ -1,6 +1,8 @@
 """`torchrun --nproc-per-node N -m spacy_spanner.parallel train config.cfg ...`."""
 
+import atexit
 import os
+import sys
 from pathlib import Path
 from typing import Optional
 
@@ -36,5 +38,23 @@ def train_cli(
         work(config, output, overrides, local_rank=local_rank, gpu=gpu)
 
 
+def leave() -> None:
+    """End the process without taking the interpreter apart.
+
+    While that is done, torch now and then aborts a process whose group has ended
+    ("terminate called without an active exception"): a training that succeeded, and
+    saved everything, would be reported as failed.
+    """
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 if __name__ == "__main__":
-    app(prog_name="python -m spacy_spanner.parallel")
+    try:
+        app(prog_name="python -m spacy_spanner.parallel")
+    except SystemExit as end:
+        if not end.code:
+            leave()
+        raise

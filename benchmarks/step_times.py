@@ -1,0 +1,37 @@
+"""Write down when the steps of a training are over: `--code` of the trainings that
+parallel_training.py starts, which cannot import from the folder of benchmarks.
+"""
+
+import os
+import time
+from typing import Any, Callable, Dict, List, Optional
+
+import srsly
+from spacy.language import Language
+from spacy.util import registry
+
+TIMES = "BENCHMARK_TIMES"
+
+
+@registry.loggers("benchmark.times.v1")
+def make_time_logger(progress_bar: bool = False) -> Callable:
+    """Write down when steps are over, and how many words they had.
+
+    progress_bar (bool): not used; a setting of the logger that this one replaces.
+    """
+
+    def set_up(nlp: Language, stdout: Any, stderr: Any) -> Any:
+        rows: List[List[float]] = []
+        words = [0.0]
+
+        def log(info: Optional[Dict[str, Any]]) -> None:
+            if info is not None:
+                words[0] = info["words"]
+            rows.append([time.monotonic(), time.process_time(), words[0]])
+
+        def write() -> None:
+            srsly.write_json(os.environ[TIMES], rows)
+
+        return log, write
+
+    return set_up
