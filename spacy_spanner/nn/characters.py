@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ..types import Ints
-from .lstm import read_packed
+from .lstm import read_rows
 
 
 class CharacterLSTM(nn.Module):
@@ -29,5 +29,5 @@ class CharacterLSTM(nn.Module):
         RETURNS (Tensor): (word, n_out)
         """
         vectors = self.embedding(characters)
-        read = read_packed(self.lstm, vectors, lengths, padding=-torch.inf)
+        read = read_rows(self.lstm, vectors, lengths, padding=-torch.inf)
         return read.amax(dim=1)

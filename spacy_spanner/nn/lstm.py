@@ -1,5 +1,7 @@
 """A bidirectional LSTM that padding cannot reach."""
 
+from typing import List
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -32,20 +34,76 @@ class BiLSTM(nn.Module):
 
     def forward(self, batch: WindowBatch) -> WindowBatch:
         """RETURNS (WindowBatch): vectors of shape (batch, token, n_out)"""
-        vectors = read_packed(self.lstm, self.dropout(batch.vectors), batch.lengths)
+        vectors = read_rows(self.lstm, self.dropout(batch.vectors), batch.lengths)
         return batch._replace(vectors=vectors)
 
 
-def read_packed(
+def read_rows(
     lstm: nn.LSTM, vectors: Tensor, lengths: Ints, *, padding: float = 0.0
 ) -> Tensor:
-    """Let an LSTM read rows of different lengths, without a copy to the host.
+    """Let a bidirectional LSTM read rows of different lengths.
 
-    torch would sort the rows by itself, and look at the order on the host afterwards.
+    On a CPU, oneDNN trains three times as fast as torch's own loop over the tokens;
+    but it reads padding, and cannot start the way back where a row ends. So the rows
+    are turned around for it, unless most of them were padding.
 
     vectors (Tensor): (batch, token, width)
     lengths (Ints): of each row, on the host. Shape: (batch,)
     padding (float): what stands behind a row's end.
+    RETURNS (Tensor): (batch, token, n_out)
+    """
+    mostly_padding = vectors[..., 0].numel() > 2 * int(lengths.sum())
+    if vectors.is_cpu and torch.backends.mkldnn.is_available() and not mostly_padding:
+        return _read_padded(lstm, vectors, lengths, padding)
+    return _read_packed(lstm, vectors, lengths, padding)
+
+
+def _read_padded(
+    lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
+) -> Tensor:
+    """RETURNS (Tensor): (batch, token, n_out), from two LSTMs of one direction each."""
+    n_rows, n_tokens, _ = vectors.shape
+    place = torch.arange(n_tokens)
+    mirrored = torch.as_tensor(lengths)[:, None] - 1 - place
+    outside = mirrored < 0
+    turned = (
+        torch.where(outside, place, mirrored) + n_tokens * torch.arange(n_rows)[:, None]
+    )
+
+    def turn(rows: Tensor) -> Tensor:
+        return rows.flatten(0, 1)[turned]
+
+    weights_there, weights_back = lstm.all_weights
+    there = _read_one_way(lstm, vectors, weights_there)
+    back = _read_one_way(lstm, turn(vectors), weights_back)
+    read = torch.cat([there, turn(back)], dim=-1)
+    return read.masked_fill(outside[:, :, None], padding)
+
+
+def _read_one_way(
+    lstm: nn.LSTM, vectors: Tensor, weights: List[nn.Parameter]
+) -> Tensor:
+    start = vectors.new_zeros(1, len(vectors), lstm.hidden_size)
+    read: Tensor = torch.lstm(
+        vectors,
+        (start, start),
+        list(weights),
+        has_biases=True,
+        num_layers=1,
+        dropout=0.0,
+        train=lstm.training,
+        bidirectional=False,
+        batch_first=True,
+    )[0]
+    return read
+
+
+def _read_packed(
+    lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
+) -> Tensor:
+    """Read without a copy to the host: torch would sort the rows by itself, and look at
+    the order on the host afterwards.
+
     RETURNS (Tensor): (batch, token, n_out)
     """
     order = np.argsort(-lengths, kind="stable")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from spacy_spanner.codec import WindowBatch
-from spacy_spanner.nn.lstm import BiLSTM
+from spacy_spanner.nn.lstm import BiLSTM, _read_packed, _read_padded
 
 N_IN, N_OUT = 3, 4
 
@@ -107,3 +107,29 @@ def test_bilstm_drops_inputs_in_training_only() -> None:
     assert not torch.allclose(lstm(batch).vectors, lstm(batch).vectors)
     lstm.eval()
     torch.testing.assert_close(lstm(batch).vectors, lstm(batch).vectors)
+
+
+@pytest.mark.parametrize("lengths", [[1], [3, 1], [2, 7, 1, 7], [40, 39, 38]])
+@pytest.mark.parametrize("padding", [0.0, -torch.inf])
+def test_rows_that_are_turned_around_are_read_as_packed_ones(
+    lengths: Sequence[int], padding: float
+) -> None:
+    lstm, batch = build().float().lstm, windows(lengths)
+    found = []
+    for read in (_read_packed, _read_padded):
+        vectors = batch.vectors.float().requires_grad_()
+        lstm.zero_grad()
+        result = read(lstm, vectors, batch.lengths, padding)
+        result[batch.mask].square().sum().backward()
+        gradients = [weight.grad for weight in lstm.parameters()]
+        found.append((result, vectors.grad, *gradients))
+    for packed, turned in zip(*found):
+        torch.testing.assert_close(packed, turned, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_are_read_the_same_where_most_of_a_batch_is_padding() -> None:
+    lstm, batch = build().float(), windows([50, 1, 2, 1])
+    batch = batch._replace(vectors=batch.vectors.float())
+    together = lstm(batch).vectors
+    alone = WindowBatch(batch.vectors[:1], batch.lengths[:1])
+    torch.testing.assert_close(together[:1], lstm(alone).vectors)
