@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import srsly
+from thinc.api import Config
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("project.yml", "configs", "scripts", "assets")
@@ -26,8 +27,15 @@ def run(checkout: Path, command: str, *variables: str) -> subprocess.CompletedPr
     return subprocess.run([*words, *variables], capture_output=True, text=True)
 
 
+def shorten(config: Path, steps: int) -> None:
+    settings = Config().from_disk(config, interpolate=False)
+    settings["training"].update(max_steps=steps, eval_frequency=steps // 2)
+    settings.to_disk(config)
+
+
 @pytest.mark.slow
 def test_workflow_trains_scores_and_reports_once(checkout: Path) -> None:
+    shorten(checkout / "configs" / "biaffine_cnn.cfg", steps=200)
     variables = ("--vars.dataset", "demo_zh", "--vars.encoder", "cnn")
     variables += ("--vars.model", "biaffine")
     done = run(checkout, "all", *variables)
