@@ -5,7 +5,8 @@ from typing import Optional
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .tokens import IMPOSSIBLE, N_DISTANCES, Distances, KeysValues
+from .noise import TokenSpans
+from .tokens import IMPOSSIBLE, N_DISTANCES, Care, KeysValues
 
 
 class Attention(nn.Module):
@@ -58,24 +59,28 @@ class DistanceBias(nn.Module):
         nn.init.zeros_(self.start.weight)
         nn.init.zeros_(self.last.weight)
 
-    def forward(self, distances: Distances) -> Tensor:
-        """RETURNS (Tensor): low where there is no token. (batch, head, span, token)"""
-        spans, table = distances.spans, distances.table
-        bias = self._around(self.start(table), spans.start)
-        bias = bias + self._around(self.last(table), spans.last)
-        missing = ~distances.mask[:, None, None, :]
-        return bias.masked_fill(missing, IMPOSSIBLE).transpose(1, 2)
+    def care(self, distances: Tensor) -> Care:
+        """Look up all pairs of tokens, once for all windows and denoising steps.
 
-    def _around(self, care: Tensor, boundary: Tensor) -> Tensor:
-        """Copy what belongs to each boundary, all heads and tokens at once.
-
-        care (Tensor): for every token as a boundary. Shape: (boundary, token, head)
-        boundary (Tensor): (batch, span)
-        RETURNS (Tensor): (batch, span, head, token)
+        distances (Tensor): see `Tables`. Shape: (boundary, token)
+        RETURNS (Care): for a start and for a last token, all heads and tokens in a row.
         """
-        n_heads, n_tokens = care.shape[2], care.shape[1]
-        rows = care.transpose(1, 2).flatten(1).index_select(0, boundary.flatten())
-        return rows.view(*boundary.shape, n_heads, n_tokens)
+        start, last = self.start(distances), self.last(distances)
+        return start.transpose(1, 2).flatten(1), last.transpose(1, 2).flatten(1)
+
+    def forward(self, care: Care, spans: TokenSpans, mask: Tensor) -> Tensor:
+        """Copy what belongs to the boundaries of each span.
+
+        care (Care): see `care`.
+        spans (TokenSpans): (batch, span)
+        mask (Tensor): True for real tokens. Shape: (batch, token)
+        RETURNS (Tensor): low where there is no token. (batch, head, span, token)
+        """
+        start, last = care
+        bias = start.index_select(0, spans.start.flatten())
+        bias = bias + last.index_select(0, spans.last.flatten())
+        bias = bias.view(*spans.start.shape, -1, mask.shape[1])
+        return bias.masked_fill(~mask[:, None, None, :], IMPOSSIBLE).transpose(1, 2)
 
 
 class DenoiserLayer(nn.Module):
@@ -121,14 +126,25 @@ class DenoiserLayer(nn.Module):
         """RETURNS (Optional[KeysValues]): of the tokens, if the spans look at them."""
         return None if self.to_tokens is None else self.to_tokens.keys_values(tokens)
 
+    def care(self, distances: Tensor) -> Optional[Care]:
+        """RETURNS (Optional[Care]): see `DistanceBias`, if the spans look at tokens."""
+        return None if self.bias is None else self.bias.care(distances)
+
     def forward(
-        self, x: Tensor, keys_values: Optional[KeysValues], distances: Distances
+        self,
+        x: Tensor,
+        keys_values: Optional[KeysValues],
+        care: Optional[Care],
+        spans: TokenSpans,
+        mask: Tensor,
     ) -> Tensor:
         """Refine the vectors of spans.
 
         x (Tensor): (batch, span, width)
         keys_values (Optional[KeysValues]): see `keys_values`.
-        distances (Distances): from the noisy boundaries to the tokens.
+        care (Optional[Care]): see `care`.
+        spans (TokenSpans): the noisy spans. Shape: (batch, span)
+        mask (Tensor): True for real tokens. Shape: (batch, token)
         RETURNS (Tensor): (batch, span, width)
         """
         if self.among_spans is not None and self.span_norm is not None:
@@ -136,7 +152,8 @@ class DenoiserLayer(nn.Module):
             y = self.among_spans(y, self.among_spans.keys_values(y))
             x = x + self.dropout(y)
         if self.to_tokens is not None and self.token_norm and self.bias:
-            assert keys_values is not None  # for the type checker: made by this layer
-            bias = self.bias(distances)
+            # For the type checker: both were made by this layer.
+            assert keys_values is not None and care is not None
+            bias = self.bias(care, spans, mask)
             x = x + self.dropout(self.to_tokens(self.token_norm(x), keys_values, bias))
         return x + self.dropout(self.feed_forward(x))

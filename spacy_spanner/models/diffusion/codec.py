@@ -27,21 +27,20 @@ from ...settings import (
 from ...spans import repeats
 from ...types import Bools, Floats, Ints, SpanTable
 from .decoding import (
+    POINTER_LOSSES,
     SCORES,
     Proposals,
-    best_spans,
     class_probabilities,
     first_of_equals,
     label_scores,
+    propose,
     without_repeats,
 )
 from .loss import (
-    POINTER_LOSSES,
     GoldTensors,
     boundary_distances,
     boundary_loss,
     class_loss,
-    log_probabilities,
     matched_classes,
     matching_costs,
     taught_spans,
@@ -181,7 +180,7 @@ class DiffusionCodec:
             classes = module.classify(memory, proposals.state, noisy)
             matched = self._match(noisy, proposals, classes, gold, targets.taught)
             target = matched_classes(matched, gold)
-        loss = boundary_loss(proposals, matched, gold, memory.mask, self.pointer_loss)
+        loss = boundary_loss(proposals, matched, gold, memory.mask)
         loss = loss + class_loss(classes, target, self.no_entity_weight)
         return loss / self.draws
 
@@ -206,12 +205,7 @@ class DiffusionCodec:
     ) -> Proposals:
         """RETURNS (Proposals): where the noisy spans should be."""
         found = module(memory, noisy, time)
-        log_start = log_probabilities(found.start, self.pointer_loss)
-        log_last = log_probabilities(found.last, self.pointer_loss)
-        spans = best_spans(log_start.detach(), log_last.detach())
-        return Proposals(
-            spans, found.start, found.last, log_start, log_last, found.state
-        )
+        return propose(found.start, found.last, self.pointer_loss, found.state)
 
     def _match(
         self,

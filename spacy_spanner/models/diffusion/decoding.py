@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from .noise import TokenSpans
 
 SCORES = ("class", "mean")
+POINTER_LOSSES = ("softmax", "sigmoid")
 
 
 class Proposals(NamedTuple):
@@ -16,16 +18,35 @@ class Proposals(NamedTuple):
     spans (TokenSpans): where the pointers say that they should be.
     start, last (Tensor): scores of tokens as their boundaries. Shapes:
         (batch, span, token)
-    log_start, log_last (Tensor): the same as logarithms of probabilities.
+    kind (str): what makes probabilities of these scores, one of `POINTER_LOSSES`.
     state (Tensor): what the denoiser knows of them. Shape: (batch, span, width)
     """
 
     spans: TokenSpans
     start: Tensor
     last: Tensor
-    log_start: Tensor
-    log_last: Tensor
+    kind: str
     state: Tensor
+
+
+def log_probabilities(scores: Tensor, kind: str) -> Tensor:
+    """Scores of tokens as a boundary to logarithms of probabilities.
+
+    scores (Tensor): (batch, span, token)
+    kind (str): "softmax" over the tokens, or "sigmoid" for each.
+    RETURNS (Tensor): (batch, span, token)
+    """
+    if kind == "softmax":
+        return scores.log_softmax(dim=-1)
+    return F.logsigmoid(scores)
+
+
+def propose(start: Tensor, last: Tensor, kind: str, state: Tensor) -> Proposals:
+    """Choose the most probable boundaries. See `Proposals` for the arguments."""
+    ranks = start.detach(), last.detach()
+    if kind == "sigmoid":  # a softmax keeps the order of the sums
+        ranks = F.logsigmoid(ranks[0]), F.logsigmoid(ranks[1])
+    return Proposals(best_spans(*ranks), start, last, kind, state)
 
 
 def best_spans(start: Tensor, last: Tensor) -> TokenSpans:
@@ -55,8 +76,11 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
     label = class_probabilities(classes)
     if kind == "class":
         return label
-    start = proposals.log_start.gather(-1, proposals.spans.start[:, :, None]).exp()
-    last = proposals.log_last.gather(-1, proposals.spans.last[:, :, None]).exp()
+    boundaries = zip((proposals.start, proposals.last), proposals.spans)
+    start, last = (
+        log_probabilities(scores, proposals.kind).gather(-1, boundary[:, :, None]).exp()
+        for scores, boundary in boundaries
+    )
     return (start + last + label) / 3
 
 

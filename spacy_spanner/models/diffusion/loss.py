@@ -6,12 +6,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .decoding import Proposals
+from .decoding import Proposals, log_probabilities
 from .matching import NOBODY
 from .noise import TokenSpans, join_spans
 
 PADDED = -1
-POINTER_LOSSES = ("softmax", "sigmoid")
 
 
 class GoldTensors(NamedTuple):
@@ -24,18 +23,6 @@ class GoldTensors(NamedTuple):
     last: Tensor
     label: Tensor
     mask: Tensor
-
-
-def log_probabilities(scores: Tensor, kind: str) -> Tensor:
-    """Scores of tokens as a boundary to logarithms of probabilities.
-
-    scores (Tensor): (batch, span, token)
-    kind (str): "softmax" over the tokens, or "sigmoid" for each.
-    RETURNS (Tensor): (batch, span, token)
-    """
-    if kind == "softmax":
-        return scores.log_softmax(dim=-1)
-    return F.logsigmoid(scores)
 
 
 def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Tensor:
@@ -57,19 +44,18 @@ def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Ten
 
 
 def boundary_loss(
-    proposals: Proposals, matched: Tensor, gold: GoldTensors, mask: Tensor, kind: str
+    proposals: Proposals, matched: Tensor, gold: GoldTensors, mask: Tensor
 ) -> Tensor:
     """Teach proposals the boundaries of the gold that they are matched with.
 
     matched (Tensor): gold span of each proposal, or `NOBODY`. Shape: (batch, span)
     mask (Tensor): True for real tokens. Shape: (batch, token)
-    kind (str): see `pointer_loss`.
     RETURNS (Tensor): the loss of both pointers, summed over matched proposals.
     """
     chosen = matched.clamp(min=0)
     start, last = gold.start.gather(1, chosen), gold.last.gather(1, chosen)
-    loss = pointer_loss(proposals.start, start, mask, kind)
-    loss = loss + pointer_loss(proposals.last, last, mask, kind)
+    loss = pointer_loss(proposals.start, start, mask, proposals.kind)
+    loss = loss + pointer_loss(proposals.last, last, mask, proposals.kind)
     return (loss * (matched != NOBODY)).sum()
 
 
@@ -141,11 +127,13 @@ def matching_costs(
     """
     n_spans = proposals.start.shape[1]
 
-    def at(log_probabilities: Tensor, index: Tensor) -> Tensor:
+    def at(log_scores: Tensor, index: Tensor) -> Tensor:
         index = index[:, None].expand(-1, n_spans, -1)
-        return log_probabilities.detach().gather(2, index).exp()
+        return log_scores.detach().gather(2, index).exp()
 
-    total = at(proposals.log_start, gold.start) + at(proposals.log_last, gold.last)
+    kind = proposals.kind
+    total = at(log_probabilities(proposals.start, kind), gold.start)
+    total = total + at(log_probabilities(proposals.last, kind), gold.last)
     if classes is not None:
         total = total + at(classes.log_softmax(dim=-1), gold.label + 1)
     return -total

@@ -20,7 +20,7 @@ from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
 from .pointer import Pointer
-from .tokens import Distances, SpanPooling, TokenMemory, sinusoids
+from .tokens import SpanPooling, Tables, TokenMemory, distance_table, sinusoids
 
 CLASSIFIERS = ("denoised", "noisy")
 
@@ -117,7 +117,14 @@ class DiffusionModule(nn.Module):
             [cast(DenoiserLayer, one).keys_values(tokens) for one in self.layers],
             self.start.keys(tokens),
             self.last.keys(tokens),
+            self._tables(torch.arange(tokens.shape[1], device=tokens.device)),
         )
+
+    def _tables(self, position: Tensor) -> Tables:
+        """position (Tensor): 0, 1, ... Shape: (token,). RETURNS (Tables)"""
+        distances = distance_table(position)
+        care = [cast(DenoiserLayer, one).care(distances) for one in self.layers]
+        return Tables(distances, self.spans.widths(position), care)
 
     def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Denoised:
         """Look at noisy spans.
@@ -129,12 +136,13 @@ class DiffusionModule(nn.Module):
         """
         time = self.time(sinusoids(time, SINUSOIDS))
         x = self.spans(memory, spans, time)
-        distances = Distances.between(spans, memory.mask)
-        for layer, keys_values in zip(self.layers, memory.layers):
-            x = layer(x, keys_values, distances)
+        tables, mask = memory.tables, memory.mask
+        for layer, keys_values, care in zip(self.layers, memory.layers, tables.care):
+            x = layer(x, keys_values, care, spans, mask)
         x = self.norm(x)
-        start = self.start(x, memory.start_keys, distances.start, memory.mask, time)
-        last = self.last(x, memory.last_keys, distances.last, memory.mask, time)
+        from_start, from_last = (tables.distances[boundary] for boundary in spans)
+        start = self.start(x, memory.start_keys, from_start, mask, time)
+        last = self.last(x, memory.last_keys, from_last, mask, time)
         return Denoised(x, start, last)
 
     def classify(
@@ -159,6 +167,15 @@ class SpanEmbedding(nn.Module):
         self.pooling = SpanPooling(n_in, width, pooling)
         self.width = nn.Linear(SINUSOIDS, width, bias=False)
 
+    def widths(self, width: Tensor) -> Tensor:
+        """Embed widths: there are fewer of them than spans.
+
+        width (Tensor): tokens from the first to the last. Shape: (width,)
+        RETURNS (Tensor): (width, vector)
+        """
+        embedded: Tensor = self.width(sinusoids(width, SINUSOIDS))
+        return embedded
+
     def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Tensor:
         """Embed noisy spans.
 
@@ -167,8 +184,5 @@ class SpanEmbedding(nn.Module):
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, width)
         """
-        # There are fewer widths than spans.
-        widths = torch.arange(memory.mask.shape[1], device=time.device)
-        table = self.width(sinusoids(widths, SINUSOIDS))
-        width = F.embedding(spans.last - spans.start, table)
+        width = F.embedding(spans.last - spans.start, memory.tables.widths)
         return memory.spans.of(spans) + width + time[:, None]

@@ -56,7 +56,7 @@ class Pointer(nn.Module):
         state (Tensor): vectors of the spans. Shape: (batch, span, width)
         keys (Tensor): see `keys`.
         distance (Tensor): of the tokens from the noisy boundary; see
-            `tokens.Distances`. Shape: (batch, span, token)
+            `tokens.Tables`. Shape: (batch, span, token)
         mask (Tensor): True for real tokens. Shape: (batch, token)
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, token)

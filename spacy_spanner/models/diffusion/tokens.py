@@ -18,6 +18,9 @@ N_DISTANCES = 2 * REACH + 1
 IMPOSSIBLE = -1e4  # score of tokens that do not exist
 
 KeysValues = Tuple[Tensor, Tensor]
+# For a start and for a last token: how much each head cares for tokens around it.
+# Shapes: (boundary, head × token)
+Care = Tuple[Tensor, Tensor]
 
 
 def sinusoids(numbers: Tensor, width: int) -> Tensor:
@@ -33,34 +36,28 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
 
 
-class Distances(NamedTuple):
-    """How far tokens lie from the boundaries of noisy spans, from 0 to 2 REACH.
+class Tables(NamedTuple):
+    """What depends on the places of tokens alone, the same in all windows and steps.
 
-    spans (TokenSpans): the noisy spans. Shapes: (batch, span)
-    table (Tensor): from each token to all, REACH to itself. Shape: (boundary, token)
-    mask (Tensor): True for real tokens. Shape: (batch, token)
+    distances (Tensor): from each token to all, from 0 to 2 REACH; REACH to itself.
+        Shape: (boundary, token)
+    widths (Tensor): vectors of the widths of spans. Shape: (token, width)
+    care (List[Optional[Care]]): see `attention.DistanceBias`, by layer; None without
+        cross attention.
     """
 
-    spans: TokenSpans
-    table: Tensor
-    mask: Tensor
+    distances: Tensor
+    widths: Tensor
+    care: List[Optional[Care]]
 
-    @classmethod
-    def between(cls, spans: TokenSpans, mask: Tensor) -> "Distances":
-        """RETURNS (Distances): REACH at a boundary itself, less to the left of it."""
-        position = torch.arange(mask.shape[1], device=mask.device)
-        table = (position - position[:, None]).clamp(-REACH, REACH) + REACH
-        return cls(spans, table, mask)
 
-    @property
-    def start(self) -> Tensor:
-        """From the first token of each span. Shape: (batch, span, token)"""
-        return self.table[self.spans.start]
+def distance_table(position: Tensor) -> Tensor:
+    """RETURNS (Tensor): REACH at a boundary itself, less to the left of it.
+    Shape: (boundary, token)
 
-    @property
-    def last(self) -> Tensor:
-        """From the last token of each span. Shape: (batch, span, token)"""
-        return self.table[self.spans.last]
+    position (Tensor): 0, 1, ... Shape: (token,)
+    """
+    return (position - position[:, None]).clamp(-REACH, REACH) + REACH
 
 
 def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
@@ -138,6 +135,7 @@ class TokenMemory(NamedTuple):
         None without it. Shapes: (batch, head, token, width)
     start_keys, last_keys (Tensor): what the two pointers look for. Shape:
         (batch, token, width)
+    tables (Tables): what is the same for all windows.
     """
 
     mask: Tensor
@@ -146,6 +144,7 @@ class TokenMemory(NamedTuple):
     layers: List[Optional[KeysValues]]
     start_keys: Tensor
     last_keys: Tensor
+    tables: Tables
 
     def take(self, windows: slice) -> "TokenMemory":
         """RETURNS (TokenMemory): some of the windows."""
@@ -157,10 +156,10 @@ class TokenMemory(NamedTuple):
 
 
 def _map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Change every tensor in nested tuples and lists."""
+    """Change every tensor of windows in nested tuples and lists."""
     if isinstance(value, Tensor):
         return change(value)
-    if value is None:
-        return None
+    if value is None or isinstance(value, Tables):
+        return value
     parts = [_map_tensors(part, change) for part in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

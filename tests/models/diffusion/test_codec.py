@@ -15,7 +15,7 @@ from spacy_spanner.models.diffusion import codec as codec_module
 from spacy_spanner.models.diffusion.codec import DiffusionCodec
 from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
 from spacy_spanner.models.diffusion.noise import TokenSpans
-from spacy_spanner.models.diffusion.tokens import SpanFeatures, TokenMemory
+from spacy_spanner.models.diffusion.tokens import SpanFeatures, Tables, TokenMemory
 from spacy_spanner.types import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
@@ -47,7 +47,8 @@ class Oracle(nn.Module):
         # What the oracle needs to know is which windows it is asked for.
         nothing = SpanFeatures(None, None, None)
         window = torch.arange(len(batch.lengths))
-        return TokenMemory(batch.mask, nothing, None, [], window, window)
+        tables = Tables(window, window, [])
+        return TokenMemory(batch.mask, nothing, None, [], window, window, tables)
 
     def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Denoised:
         self.times.append(int(time[0]))

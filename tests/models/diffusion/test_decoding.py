@@ -1,5 +1,6 @@
 """Pointers to spans, scores, and one proposal for each pair of boundaries."""
 
+import math
 from typing import List
 
 import pytest
@@ -9,10 +10,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from spacy_spanner.models.diffusion.decoding import (
+    POINTER_LOSSES,
     Proposals,
     best_spans,
     first_of_equals,
     label_scores,
+    log_probabilities,
+    propose,
     without_repeats,
 )
 from spacy_spanner.models.diffusion.noise import TokenSpans
@@ -64,7 +68,7 @@ def proposals() -> Proposals:
     log_start = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]]).log()
     log_last = torch.tensor([[[0.3, 0.7], [0.5, 0.5]]]).log()
     at = spans((0, 1), (1, 1))
-    return Proposals(at, log_start, log_last, log_start, log_last, torch.zeros(1, 2, 1))
+    return Proposals(at, log_start, log_last, "softmax", torch.zeros(1, 2, 1))
 
 
 CLASSES = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]]]).log()
@@ -150,3 +154,23 @@ def test_without_repeats_keeps_the_spans_of_every_window(rows: list) -> None:
         assert set(zip(start, last)) == expected
         most = max(most, len(expected))
     assert found.start.shape[1] == most
+
+
+@pytest.mark.parametrize(
+    "kind, expected", [("softmax", [0.2, 0.8]), ("sigmoid", [0.5, 0.8])]
+)
+def test_log_probabilities_of_boundaries(kind: str, expected: List[float]) -> None:
+    scores = torch.tensor([[[0.0, math.log(4)]]])
+    assert log_probabilities(scores, kind).exp()[0, 0].tolist() == pytest.approx(
+        expected
+    )
+
+
+@pytest.mark.parametrize("kind", POINTER_LOSSES)
+def test_most_probable_boundaries_are_proposed(kind: str) -> None:
+    # The start at 2 has the higher score, but stands behind the last token.
+    start = torch.tensor([[[1.0, 0.0, 3.0]]], requires_grad=True)
+    last = torch.tensor([[[0.0, 4.0, -4.0]]])
+    found = propose(start, last, kind, torch.zeros(1, 1, 1))
+    assert (int(found.spans.start), int(found.spans.last)) == (0, 1)
+    assert found.start is start and found.kind == kind

@@ -13,7 +13,6 @@ from spacy_spanner.models.diffusion.loss import (
     GoldTensors,
     class_loss,
     exact_classes,
-    log_probabilities,
     matched_classes,
     matching_costs,
     pointer_loss,
@@ -76,19 +75,9 @@ def test_pointer_loss_of_the_sigmoid_counts_real_tokens_only() -> None:
     assert loss[0].tolist() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    "kind, expected", [("softmax", [0.2, 0.8]), ("sigmoid", [0.5, 0.8])]
-)
-def test_log_probabilities_of_boundaries(kind: str, expected: List[float]) -> None:
-    scores = torch.tensor([[[0.0, math.log(4)]]])
-    assert log_probabilities(scores, kind).exp()[0, 0].tolist() == pytest.approx(
-        expected
-    )
-
-
 def proposals() -> Proposals:
     start, last = PROBABILITIES.log(), PROBABILITIES.flip(-1).log()
-    return Proposals(spans((0, 0), (0, 0)), start, last, start, last, start)
+    return Proposals(spans((0, 0), (0, 0)), start, last, "softmax", start)
 
 
 def costs(classes: Tensor | None) -> List[float]:

@@ -16,9 +16,9 @@ from spacy_spanner.models.diffusion.noise import TokenSpans
 from spacy_spanner.models.diffusion.pointer import Pointer
 from spacy_spanner.models.diffusion.tokens import (
     POOLINGS,
-    Distances,
     SpanFeatures,
     SpanPooling,
+    distance_table,
     sinusoids,
 )
 
@@ -281,12 +281,11 @@ def test_attention_equals_its_definition() -> None:
 
 
 def test_distances_are_bounded_and_read_from_the_left() -> None:
-    spans = TokenSpans(torch.tensor([[0, 2]]), torch.tensor([[1, 40]]))
-    found = Distances.between(spans, torch.ones(1, 50, dtype=torch.bool))
-    assert found.start[0, 0, :3].tolist() == [32, 33, 34]
-    assert found.start[0, 1, :3].tolist() == [30, 31, 32]
-    assert found.last[0, 1, [0, 7, 8, 9, 40, 49]].tolist() == [0, 0, 0, 1, 32, 41]
-    assert found.start[0, 0, 40:].tolist() == [64] * 10
+    found = distance_table(torch.arange(50))
+    assert found[0, :3].tolist() == [32, 33, 34]
+    assert found[2, :3].tolist() == [30, 31, 32]
+    assert found[40, [0, 7, 8, 9, 40, 49]].tolist() == [0, 0, 0, 1, 32, 41]
+    assert found[0, 40:].tolist() == [64] * 10
 
 
 def test_distance_bias_adds_both_tables_and_hides_padding() -> None:
@@ -294,7 +293,8 @@ def test_distance_bias_adds_both_tables_and_hides_padding() -> None:
     torch.nn.init.normal_(bias.start.weight)
     torch.nn.init.normal_(bias.last.weight)
     spans = TokenSpans(torch.tensor([[1]]), torch.tensor([[2]]))
-    found = bias(Distances.between(spans, torch.tensor([[True, True, True, False]])))
+    care = bias.care(distance_table(torch.arange(4)))
+    found = bias(care, spans, torch.tensor([[True, True, True, False]]))
     assert found.shape == (1, 2, 1, 4)
     torch.testing.assert_close(
         found[0, :, 0, 0], bias.start.weight[31] + bias.last.weight[30]
