@@ -6,6 +6,7 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import Errors
+from .forgetful import forgetful_chains
 from .memory import memory_explained
 from .torch_head import HeadInput, HeadOutput, HeadTask, build_torch_head
 from .torch_shim import ModuleBuilder
@@ -53,9 +54,8 @@ def forward(
     docs, task = inputs
     if not is_train:
         with memory_explained(head.name, docs, task):
-            # Not even the callback may stay: it would keep all activations of the
-            # encoder.
-            vectors = tok2vec.predict(docs)
+            with forgetful_chains(tok2vec):
+                vectors = tok2vec.predict(docs)
             return head.predict(HeadInput(vectors, task)), lambda _: []
     with memory_explained(head.name, docs, task):
         vectors, backprop_vectors = tok2vec.begin_update(docs)
