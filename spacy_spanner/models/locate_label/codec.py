@@ -190,7 +190,10 @@ class LocateLabelCodec:
                 right.end,
                 right.weight,
             )
-            spans = adjust(spans, offsets.detach(), reader.lengths)
+            adjusted = adjust(spans, offsets.detach(), reader.lengths)
+            # As in prediction: were a span learned from once for each seed that moves
+            # to it, entities would seem more frequent than they are.
+            spans = distinct(adjusted, batch.vectors.shape[1])
         return loss + self.class_weight * self._class_loss(reader, spans, gold)
 
     def _class_loss(self, reader: SpanReader, spans: Spans, gold: Gold) -> Tensor:

@@ -293,7 +293,15 @@ def test_loss_classifies_adjusted_spans_by_the_gold_that_they_hit_now() -> None:
     # The gold seed moves away, and a negative seed moves onto the gold.
     module = Answers({(0, 0, 0): (1.0, 1.0), (0, 1, 1): (-1.0, -1.0)}, {(0, 0, 0): 0})
     assert loss_of(codec, module) == pytest.approx(0.0, abs=1e-6)
-    assert module.asked["classify"] == [(0, 1, 1), (0, 0, 1), (0, 0, 0)]
+    assert module.asked["classify"] == [(0, 0, 0), (0, 0, 1), (0, 1, 1)]
+
+
+def test_loss_classifies_once_what_several_seeds_move_to() -> None:
+    codec = replace(LOSS_CODEC, use_filter=False, regressor_weight=0.0)
+    # Two of the three seeds end at the gold.
+    module = Answers({(0, 1, 1): (-1.0, -1.0)}, {(0, 0, 0): 0})
+    loss_of(codec, module)
+    assert module.asked["classify"] == [(0, 0, 0), (0, 0, 1)]
 
 
 def test_loss_with_lower_entity_iou_accepts_what_nearly_fits() -> None:
