@@ -76,7 +76,7 @@ def accuracy(encoder: str, epochs: int) -> Part:
     return Part(f"accuracy_{encoder}", "accuracy", options, quick)
 
 
-LENGTHS = "128,512,5000,50000"
+LENGTHS = "128,512,5000"
 LARGE_BATCH = {"batch_size": 32, "pipe_batch_size": 32}
 DOCUMENTS = {"texts": "documents", "batch_size": 1}
 PARTS = [
@@ -91,7 +91,7 @@ PARTS = [
     speed("cnn", "sentences_32", 10_000, **LARGE_BATCH),
     speed("cnn", "short_8", 5_000, texts="short"),
     speed("cnn", "documents_1", 10_000, **DOCUMENTS),
-    memory("cnn", "cnn", "4", f"{LENGTHS},100000"),
+    memory("cnn", "cnn", "4", f"{LENGTHS},50000,100000"),
     memory("minilm", "minilm", "4", LENGTHS),
     memory("labels", "cnn", "4,18,60", "5000"),
     Part("growth", "growth", {"documents": 50_000}, {"documents": 2_000}),
