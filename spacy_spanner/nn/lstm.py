@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..codec import WindowBatch
 from ..types import Ints
+from .rows import at_tokens
 
 
 class BiLSTM(nn.Module):
@@ -62,21 +63,14 @@ def _read_padded(
     lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
 ) -> Tensor:
     """RETURNS (Tensor): (batch, token, n_out), from two LSTMs of one direction each."""
-    n_rows, n_tokens, _ = vectors.shape
-    place = torch.arange(n_tokens)
+    place = torch.arange(vectors.shape[1])
     mirrored = torch.as_tensor(lengths)[:, None] - 1 - place
     outside = mirrored < 0
-    turned = (
-        torch.where(outside, place, mirrored) + n_tokens * torch.arange(n_rows)[:, None]
-    )
-
-    def turn(rows: Tensor) -> Tensor:
-        return rows.flatten(0, 1)[turned]
-
+    turned = torch.where(outside, place, mirrored)  # its own inverse
     weights_there, weights_back = lstm.all_weights
     there = _read_one_way(lstm, vectors, weights_there)
-    back = _read_one_way(lstm, turn(vectors), weights_back)
-    read = torch.cat([there, turn(back)], dim=-1)
+    back = _read_one_way(lstm, at_tokens(vectors, turned), weights_back)
+    read = torch.cat([there, at_tokens(back, turned)], dim=-1)
     return read.masked_fill(outside[:, :, None], padding)
 
 

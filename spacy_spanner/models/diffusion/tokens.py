@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ...nn.rows import at_tokens
 from .noise import TokenSpans
 
 # The wavelengths of sinusoidal embeddings go up to 2π times this (Vaswani et al. 2017).
@@ -58,17 +59,6 @@ def distance_table(position: Tensor) -> Tensor:
     position (Tensor): 0, 1, ... Shape: (token,)
     """
     return (position - position[:, None]).clamp(-REACH, REACH) + REACH
-
-
-def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
-    """RETURNS (Tensor): rows of (batch, token, width) by index (batch, span), as
-    (batch, span, width)
-    """
-    batch, n_tokens, width = vectors.shape
-    window = torch.arange(batch, device=index.device)[:, None]
-    # Whole rows are copied; `gather` would copy number by number.
-    rows = (window * n_tokens + index).flatten()
-    return vectors.reshape(-1, width).index_select(0, rows).view(*index.shape, width)
 
 
 class SpanFeatures(NamedTuple):
