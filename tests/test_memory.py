@@ -16,8 +16,7 @@ from spacy.training import Example
 from .helpers import DATA, LONG, NESTED, make_examples, trained_copy
 
 RESIDENT = Path("/proc/self/statm")
-# benchmarks/growth.py evaluates 50,000, of a real corpus.
-N_DOCUMENTS = 15_000
+N_DOCUMENTS = 50_000
 AT_ONCE = 1_000
 ALLOWED_MB = 20.0
 

@@ -38,7 +38,12 @@ N_DOCS = 90
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "how, n_process",
-    [(signal.SIGINT, 2), (signal.SIGTERM, 1), (signal.SIGKILL, 2)],
+    [
+        (signal.SIGINT, 2),
+        (signal.SIGTERM, 1),
+        (signal.SIGKILL, 1),
+        (signal.SIGKILL, 2),
+    ],
 )
 def test_annotate_goes_on_after_any_end(
     model: Path,
