@@ -1,5 +1,6 @@
 """The command `spanner resume`, and a run that is killed without warning."""
 
+import json
 import os
 import re
 import signal
@@ -63,7 +64,9 @@ def test_resume_command_prints_and_saves(stopped: Path) -> None:
     code, text = spanner(stopped / "run", "--output", output)
     assert code == 0
     assert "Going on at epoch 2, step 10" in text
-    assert re.search(r"------ 2 12 \d+\.\d\d \d+\.\d\d ", text)
+    meta = json.loads((output / "model-last" / "meta.json").read_text("utf8"))
+    score = f"{100 * meta['performance']['spans_ents_f']:.2f}"
+    assert re.search(rf"------ 2 12 \d+\.\d\d {re.escape(score)} ", text)
     assert re.search(r"Saved pipeline to output directory.*model-last", text)
     assert (output / "model-last" / "meta.json").exists()
 

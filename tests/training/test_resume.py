@@ -188,7 +188,9 @@ def test_best_model_stays_until_a_better_one_comes(
 def test_resume_warns_when_the_best_model_is_elsewhere(
     stopped: Path, tmp_path: Path
 ) -> None:
-    with pytest.warns(UserWarning, match=r"SW110.*step 6.*score 0\.\d+"):
+    meta = json.loads((stopped / "out" / "model-best" / "meta.json").read_text("utf8"))
+    score = f"{meta['performance']['spans_ents_f']:.4f}"
+    with pytest.warns(UserWarning, match=rf"SW110.*step 6.*score {score}"):
         resume(copy_of_run(stopped, tmp_path), tmp_path / "new", stop_at=12)
     assert not (tmp_path / "new" / "model-best").exists()
 
