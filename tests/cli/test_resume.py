@@ -24,7 +24,6 @@ from ..training.runs import (
     parse_part,
     run,
     settings,
-    stop,
     stored_in,
     write_corpus,
 )
@@ -54,7 +53,6 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def spanner(*arguments: object) -> tuple:
-    stop["at"] = None
     result = CliRunner().invoke(app, ["spanner", "resume", *map(str, arguments)])
     return result.exit_code, " ".join(result.output.split())
 

@@ -3,8 +3,9 @@
 import io
 import random
 import re
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 import spacy
 from spacy.language import Language
@@ -173,17 +174,25 @@ class Outcome(NamedTuple):
         return self.folder / "model-best"
 
 
+@contextmanager
+def stopping(at: Optional[int]) -> Iterator[None]:
+    """Stop a run at a step, and no run that comes after it."""
+    stop["at"] = at
+    try:
+        yield
+    except StoppedError:
+        assert at is not None
+    finally:
+        stop["at"] = None
+
+
 def run(config: Config, output: Path, stop_at: Optional[int] = None) -> Outcome:
     """Train as `spacy train` does, perhaps not to the end."""
     rows.clear()
-    stop["at"] = stop_at
     output.mkdir(exist_ok=True)
     nlp = init_nlp(config)
-    try:
+    with stopping(stop_at):
         train(nlp, output, stdout=io.StringIO(), stderr=io.StringIO())
-    except StoppedError:
-        assert stop_at is not None
-    else:
         assert stop_at is None
     return Outcome(list(rows), output)
 
@@ -193,12 +202,9 @@ def resume(
 ) -> Outcome:
     """Go on after something else has used all random numbers."""
     rows.clear()
-    stop["at"] = stop_at
     random.seed(99)
-    try:
+    with stopping(stop_at):
         finish_run(load_run(folder, overrides=overrides), output)
-    except StoppedError:
-        assert stop_at is not None
     return Outcome(list(rows), output)
 
 
