@@ -6,7 +6,7 @@ module learns to find the way back. In prediction, pure noise is denoised in ste
 
 import warnings
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Dict, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -52,13 +52,14 @@ from .noise import (
     TokenSpans,
     add_noise,
     join_spans,
+    sampling_times,
     signal_shares,
     to_signal,
     to_tokens,
 )
 from .sampling import sample
 from .targets import EXPANSIONS, DiffusionTargets, make_targets
-from .tokens import TokenMemory
+from .tokens import Moments, TokenMemory
 
 # Spans that are denoised together in prediction, so that memory does not grow with the
 # batch, and the tensors of a step stay in the processor's caches.
@@ -171,7 +172,7 @@ class DiffusionCodec:
         time = torch.as_tensor(targets.time, device=device)
         noisy = self._add_noise(targets, time, lengths)
         memory = module.encode(batch).repeat(self.draws)
-        proposals = self._denoise(module, memory, noisy, time)
+        proposals = self._denoise(module, memory, noisy, module.moments(time))
         if module.reads_denoised:
             spans, target = taught_spans(proposals.spans, noisy, gold)
             matched = self._match(noisy, proposals, None, gold, targets.taught)
@@ -201,10 +202,10 @@ class DiffusionCodec:
         module: DiffusionModule,
         memory: TokenMemory,
         noisy: TokenSpans,
-        time: Tensor,
+        moments: Moments,
     ) -> Proposals:
         """RETURNS (Proposals): where the noisy spans should be."""
-        found = module(memory, noisy, time)
+        found = module(memory, noisy, moments)
         return propose(found.start, found.last, self.pointer_loss, found.state)
 
     def _match(
@@ -260,8 +261,10 @@ class DiffusionCodec:
         RETURNS (Tuple[TokenSpans, Tensor]): denoised spans of all steps, and the scores
             of their labels. Shapes: (batch, span), (batch, span, label)
         """
+        times = [now for now, _ in sampling_times(self.timesteps, self.steps)]
+        moments = module.moments(torch.as_tensor(times, device=lengths.device))
         found = sample(
-            partial(self._denoise, module, memory),
+            lambda noisy, step: self._denoise(module, memory, noisy, moments.at(step)),
             lengths,
             n_spans=self.spans,
             n_samples=self.steps,

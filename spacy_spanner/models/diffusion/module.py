@@ -20,7 +20,14 @@ from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
 from .pointer import Pointer
-from .tokens import SpanPooling, Tables, TokenMemory, distance_table, sinusoids
+from .tokens import (
+    Moments,
+    SpanPooling,
+    Tables,
+    TokenMemory,
+    distance_table,
+    sinusoids,
+)
 
 CLASSIFIERS = ("denoised", "noisy")
 
@@ -126,23 +133,33 @@ class DiffusionModule(nn.Module):
         care = [cast(DenoiserLayer, one).care(distances) for one in self.layers]
         return Tables(distances, self.spans.widths(position), care)
 
-    def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Denoised:
+    def moments(self, time: Tensor) -> Moments:
+        """Compute what depends on timesteps alone.
+
+        time (Tensor): any timesteps. Shape: (batch,)
+        RETURNS (Moments): a row for each.
+        """
+        vector = self.time(sinusoids(time, SINUSOIDS))
+        return Moments(vector, self.start.care(vector), self.last.care(vector))
+
+    def forward(
+        self, memory: TokenMemory, spans: TokenSpans, moments: Moments
+    ) -> Denoised:
         """Look at noisy spans.
 
         memory (TokenMemory): see `encode`.
         spans (TokenSpans): the noisy spans. Shape: (batch, span)
-        time (Tensor): the timestep of each window. Shape: (batch,)
+        moments (Moments): the timestep of each window, or of all.
         RETURNS (Denoised): where their boundaries should be.
         """
-        time = self.time(sinusoids(time, SINUSOIDS))
-        x = self.spans(memory, spans, time)
+        x = self.spans(memory, spans, moments.vector)
         tables, mask = memory.tables, memory.mask
         for layer, keys_values, care in zip(self.layers, memory.layers, tables.care):
             x = layer(x, keys_values, care, spans, mask)
         x = self.norm(x)
         from_start, from_last = (tables.distances[boundary] for boundary in spans)
-        start = self.start(x, memory.start_keys, from_start, mask, time)
-        last = self.last(x, memory.last_keys, from_last, mask, time)
+        start = self.start(x, memory.start_keys, from_start, mask, moments.start)
+        last = self.last(x, memory.last_keys, from_last, mask, moments.last)
         return Denoised(x, start, last)
 
     def classify(

@@ -48,8 +48,17 @@ class Pointer(nn.Module):
         query = torch.cat([self.query.weight, self.query.bias[:, None]], dim=1)
         return keys @ query
 
+    def care(self, time: Tensor) -> Tensor:
+        """Say how much each distance counts at a timestep.
+
+        time (Tensor): embedding of the timestep. Shape: (batch, width)
+        RETURNS (Tensor): (batch, distance)
+        """
+        care: Tensor = self.distance(F.gelu(time))
+        return care
+
     def forward(
-        self, state: Tensor, keys: Tensor, distance: Tensor, mask: Tensor, time: Tensor
+        self, state: Tensor, keys: Tensor, distance: Tensor, mask: Tensor, care: Tensor
     ) -> Tensor:
         """Score the tokens for each span.
 
@@ -58,7 +67,8 @@ class Pointer(nn.Module):
         distance (Tensor): of the tokens from the noisy boundary; see
             `tokens.Tables`. Shape: (batch, span, token)
         mask (Tensor): True for real tokens. Shape: (batch, token)
-        time (Tensor): embedding of the timestep. Shape: (batch, width)
+        care (Tensor): see `care`; one row for all windows will do. Shape:
+            (batch, distance)
         RETURNS (Tensor): (batch, span, token)
         """
         if self.hidden is None:
@@ -68,7 +78,6 @@ class Pointer(nn.Module):
             # (batch, span, token, width)
             pairs = self.query(state)[:, :, None] + keys[:, None]
             scores = self.hidden(F.relu(pairs)).squeeze(dim=-1)
-        table = self.distance(F.gelu(time))[:, None]  # (batch, 1, distance)
-        table = table.expand(-1, state.shape[1], -1)
+        table = care[:, None].expand(*state.shape[:2], -1)  # (batch, span, distance)
         scores = scores + table.gather(2, distance)
         return scores.masked_fill(~mask[:, None], IMPOSSIBLE)

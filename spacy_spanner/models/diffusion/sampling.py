@@ -22,8 +22,8 @@ from .noise import (
     to_tokens,
 )
 
-# Noisy spans and their timesteps to what the denoiser makes of them.
-Denoiser = Callable[[TokenSpans, Tensor], Proposals]
+# Noisy spans and the number of the step to what the denoiser makes of them.
+Denoiser = Callable[[TokenSpans, int], Proposals]
 
 
 def sample(
@@ -49,12 +49,13 @@ def sample(
     """
     shares = _shares(schedule, n_steps)
     x = fixed_noise(n_spans, seed, 0, lengths.device).expand(len(lengths), -1, -1)
-    for step, (now, then) in enumerate(sampling_times(n_steps, n_samples), start=1):
-        noisy = to_tokens(x, lengths, scale)
-        proposals = denoise(noisy, torch.full_like(lengths, now))
+    for step, (now, then) in enumerate(sampling_times(n_steps, n_samples)):
+        proposals = denoise(to_tokens(x, lengths, scale), step)
         yield proposals
+        if then < 0:  # nothing is denoised further
+            return
         clean = to_signal(*proposals.spans, lengths, scale)
-        fresh = fixed_noise(n_spans, seed, step, lengths.device)
+        fresh = fixed_noise(n_spans, seed, step + 1, lengths.device)
         share, target = shares[now], shares[then]
         x = denoise_step(x, clean, fresh, share=share, target=target, eta=eta)
 
@@ -79,5 +80,5 @@ def _draw(n_spans: int, seed: int, step: int) -> Floats:
 
 @cache
 def _shares(schedule: str, n_steps: int) -> List[float]:
-    """RETURNS (List[float]): see `signal_shares`; the last one, -1, is all signal."""
-    return [*signal_shares(schedule, n_steps).tolist(), 1.0]
+    """RETURNS (List[float]): see `signal_shares`."""
+    return signal_shares(schedule, n_steps).tolist()  # type: ignore[no-any-return]  # torch types it as any

@@ -1,4 +1,4 @@
-"""What the denoiser knows of a window's tokens, computed once for all its steps."""
+"""What the denoiser knows of tokens and timesteps, computed once for all its steps."""
 
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
@@ -59,6 +59,23 @@ def distance_table(position: Tensor) -> Tensor:
     position (Tensor): 0, 1, ... Shape: (token,)
     """
     return (position - position[:, None]).clamp(-REACH, REACH) + REACH
+
+
+class Moments(NamedTuple):
+    """What depends on timesteps alone.
+
+    vector (Tensor): their embeddings. Shape: (batch, width)
+    start, last (Tensor): how much each pointer cares for a distance from the noisy
+        boundary. Shapes: (batch, distance)
+    """
+
+    vector: Tensor
+    start: Tensor
+    last: Tensor
+
+    def at(self, row: int) -> "Moments":
+        """RETURNS (Moments): one of them, for any number of windows."""
+        return Moments(*(column[row : row + 1] for column in self))
 
 
 class SpanFeatures(NamedTuple):

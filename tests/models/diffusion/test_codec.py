@@ -15,7 +15,12 @@ from spacy_spanner.models.diffusion import codec as codec_module
 from spacy_spanner.models.diffusion.codec import DiffusionCodec
 from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
 from spacy_spanner.models.diffusion.noise import TokenSpans
-from spacy_spanner.models.diffusion.tokens import SpanFeatures, Tables, TokenMemory
+from spacy_spanner.models.diffusion.tokens import (
+    Moments,
+    SpanFeatures,
+    Tables,
+    TokenMemory,
+)
 from spacy_spanner.types import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
@@ -50,8 +55,13 @@ class Oracle(nn.Module):
         tables = Tables(window, window, [])
         return TokenMemory(batch.mask, nothing, None, [], window, window, tables)
 
-    def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Denoised:
-        self.times.append(int(time[0]))
+    def moments(self, time: Tensor) -> Moments:
+        return Moments(time, time, time)
+
+    def forward(
+        self, memory: TokenMemory, spans: TokenSpans, moments: Moments
+    ) -> Denoised:
+        self.times.append(int(moments.vector[0]))
         self.noisy.append(spans)
         start, last = (
             torch.zeros(*spans.start.shape, memory.mask.shape[1]) for _ in range(2)
