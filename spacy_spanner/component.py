@@ -29,6 +29,7 @@ from .errors import Errors
 from .gold import GoldReader, plan_docs, read_batch, survey
 from .labelled_pipe import LabelledPipe
 from .layers.doc_arrays import white_space
+from .layers.freed_memory import FreedMemory
 from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights
@@ -90,6 +91,7 @@ class SpanRecognizer(LabelledPipe):
         self.scorer = scorer
         self.rng = np.random.default_rng(self.settings.seed)
         self.gold_reader = GoldReader(name)
+        self.freed = FreedMemory()
 
     # ---------------------------------------------------------------- training
 
@@ -173,6 +175,7 @@ class SpanRecognizer(LabelledPipe):
         backprop(output)
         if sgd not in (None, False):
             self.finish_update(sgd)
+        self.freed.after_step()
         losses[self.name] += output.loss
         return losses
 

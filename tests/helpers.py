@@ -226,3 +226,8 @@ def time_limit(seconds: int) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def hear_interruptions() -> None:
+    """Let a new process obey Ctrl-C, which those started in the background ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -15,7 +15,7 @@ from spacy_spanner.cli.progress import track
 from spacy_spanner.cli.shell import distinct_names
 
 from ..evaluation.test_predicting import ruler, write_corpus
-from ..helpers import trained
+from ..helpers import hear_interruptions, trained
 from .helpers import invoke, run
 
 
@@ -88,7 +88,12 @@ def test_evaluate_interrupted_by_the_keyboard_leaves_no_files(
     words += ["--dev", data, "-o", f"{tmp_path}/out", "--points", "1000001"]
     before = sorted(tmp_path.rglob("*"))
     pipe = subprocess.PIPE
-    work = subprocess.Popen([sys.executable, "-u", *words], stdout=pipe, stderr=pipe)
+    work = subprocess.Popen(
+        [sys.executable, "-u", *words],
+        stdout=pipe,
+        stderr=pipe,
+        preexec_fn=hear_interruptions,
+    )
     assert work.stdout is not None
     assert b"Walking" in work.stdout.readline()  # it is in the middle of it
     work.send_signal(signal.SIGINT)

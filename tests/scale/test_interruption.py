@@ -11,6 +11,7 @@ from typing import List
 
 import pytest
 
+from ..helpers import hear_interruptions
 from .helpers import TROUBLE, lines, numbered, results, write_rows
 from .trouble import POISON, SLOW
 
@@ -54,7 +55,12 @@ def test_annotate_goes_on_after_any_end(
     texts = numbered(N_DOCS, {7: POISON, **dict.fromkeys(range(20, 90), SLOW)})
     path = write_rows(tmp_path / "a.jsonl", texts)
     words = [*command(model, path, tmp_path / "out"), "-n", str(n_process)]
-    process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        words,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        preexec_fn=hear_interruptions,
+    )
     wait_for_parts(tmp_path / "out", 2)
     # As a terminal does it: Ctrl-C reaches all processes of the group.
     send = os.killpg if how == signal.SIGINT else os.kill
