@@ -49,6 +49,7 @@ class LabelledPipe(StoredPipe):
         self.model = model
         self.name = name
         self._codec_type = codec_type
+        self._made: Dict[Type[Any], Tuple[str, Any]] = {}
         self.cfg: Dict[str, Any] = {"labels": [], **settings}
         model.get_ref("output_layer").name = name  # for messages
         _ = self.settings, self.codec  # check themselves
@@ -56,16 +57,25 @@ class LabelledPipe(StoredPipe):
     @property
     def settings(self) -> SpanSettings:
         """The settings that all span components share, as they stand in `cfg`."""
-        return SpanSettings(**self._from_cfg(SpanSettings))
+        made: SpanSettings = self._from_cfg(SpanSettings)
+        return made
 
     @property
     def codec(self) -> SpanCodec:
         """The model's mathematics with the settings that stand in `cfg`."""
-        return self._codec_type(**self._from_cfg(self._codec_type))
+        made: SpanCodec = self._from_cfg(self._codec_type)
+        return made
 
-    def _from_cfg(self, settings_type: Type[Any]) -> Dict[str, Any]:
+    def _from_cfg(self, settings_type: Type[Any]) -> Any:
+        """Make settings, which check themselves, again only when `cfg` has changed."""
         names = [field.name for field in fields(settings_type)]
-        return {name: self.cfg[name] for name in names if name in self.cfg}
+        values = {name: self.cfg[name] for name in names if name in self.cfg}
+        written = repr(values)  # sees changes inside of lists, and of types
+        last, made = self._made.get(settings_type, ("", None))
+        if written != last:
+            made = settings_type(**values)
+            self._made[settings_type] = written, made
+        return made
 
     @property
     def labels(self) -> Tuple[str, ...]:

@@ -268,6 +268,20 @@ def test_update_after_reloading_continues(factory: str) -> None:
     assert loaded.evaluate(make_examples(loaded, NESTED))["spans_ents_f"] == 1.0
 
 
+def test_a_setting_changed_in_place_is_checked_and_holds(
+    own_nlp: Language, factory: str
+) -> None:
+    pipe = own_nlp.get_pipe(factory)
+    special = pipe.cfg["label_thresholds"] = {}
+    before = own_nlp(NESTED[0][0])
+    assert spans_of(before)
+    special.update(dict.fromkeys(pipe.labels, 1.0))
+    assert not spans_of(own_nlp(NESTED[0][0]))
+    special["GPE"] = 2.0
+    with pytest.raises(ValueError, match="SP002.*label_thresholds"):
+        own_nlp(NESTED[0][0])
+
+
 def test_settings_changed_in_cfg_are_stored(own_nlp: Language, factory: str) -> None:
     own_nlp.get_pipe(factory).cfg["threshold"] = 1.0
     assert copy_of(own_nlp).get_pipe(factory).settings.threshold == 1.0

@@ -12,7 +12,7 @@ from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
 
-from ..layers.torch_shim import LazyShim
+from ..layers.torch_shim import LazyShim, switch
 from ..nn.characters import CharacterLSTM
 from ..types import Ints
 from ..windows import batch_windows
@@ -58,7 +58,7 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     """Read each different word once. RETURNS: vectors (token, nO) of each document."""
     words: dict = {}
     rows = [words.setdefault(token.text, len(words)) for doc in docs for token in doc]
-    module = cast(LazyShim, model.shims[0]).module.train(is_train)
+    module = switch(cast(LazyShim, model.shims[0]).module, is_train)
     with torch.set_grad_enabled(is_train):
         vectors = _read_words(module, list(words), model.get_dim("nO"))
         flat = vectors[torch.as_tensor(rows, dtype=torch.int64, device=vectors.device)]

@@ -13,7 +13,7 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
 
 from ..codec import WindowBatch
-from ..layers.torch_shim import LazyShim
+from ..layers.torch_shim import LazyShim, switch
 from ..nn.lstm import BiLSTM
 from ..settings import at_least, even, fraction, require
 from ..windows import batch_windows
@@ -75,7 +75,7 @@ def init(model: Model, X: InT = None, Y: InT = None) -> None:  # type: ignore[as
 
 def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     """Read every document from both sides. Shapes: (token, nI) to (token, nO)"""
-    module = cast(LazyShim, model.shims[0]).module.train(is_train)
+    module = switch(cast(LazyShim, model.shims[0]).module, is_train)
     lengths = np.asarray([len(doc) for doc in X], dtype=np.int64)
     inputs = [xp2torch(doc).requires_grad_(is_train) for doc in X]
     outputs: List[Tensor] = [doc.new_zeros(0, model.get_dim("nO")) for doc in inputs]

@@ -185,7 +185,8 @@ class PretrainedShim(TorchShim):
         encoder = PretrainedEncoder(
             transformer, layers=self.layers, n_prompts=self.n_prompts
         )
-        self._model = encoder.to(get_torch_default_device())
+        # What transformers loads is in another mode than the module around it.
+        self._model = encoder.to(get_torch_default_device()).eval()
         # Stored tokenizers may cut and pad on their own; here nothing is cut silently.
         tokenizer._tokenizer.no_truncation()
         tokenizer._tokenizer.no_padding()

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ..errors import Errors
 from ..layers.doc_arrays import sentence_starts
+from ..layers.torch_shim import switch
 from ..layers.typed_vectors import TypedVectors
 from ..nn.pooling import POOLINGS, pool_pieces
 from ..settings import at_least, one_of, require
@@ -158,7 +159,7 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
 
     RETURNS (Encoded): in the order of the documents.
     """
-    module = shim.module.train(is_train)
+    module = switch(shim.module, is_train)
     text = split_text(shim, docs)
     segments = all_segments(shim, docs, text, options)
     batches = list(

@@ -32,7 +32,7 @@ from ..codec import SpanCodec, WindowBatch
 from ..errors import Errors
 from ..types import Floats, Ints, SpanTable
 from ..windows import WindowPlan, batch_windows
-from .torch_shim import LazyShim, ModuleBuilder
+from .torch_shim import LazyShim, ModuleBuilder, switch
 from .typed_vectors import TypedVectors
 
 # In shorter windows, tokens cost more memory than pairs of tokens do.
@@ -220,7 +220,7 @@ def _types_of(source: _Source, first: Ints) -> Optional[Tensor]:
 
 def _find_candidates(model: Model, source: _Source, task: HeadTask) -> HeadOutput:
     """Score all windows, and bring the candidates of all to the host at once."""
-    module = get_shim(model).module.eval()
+    module = switch(get_shim(model).module, False)
     device = source.flat.device
     thresholds = torch.as_tensor(task.thresholds, device=device)
     indices = [torch.zeros(4, 0, dtype=torch.int64, device=device)]
@@ -252,7 +252,7 @@ def _whole_or_no_gradient(model: Model, is_train: bool) -> Iterator[None]:
 
 def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> float:
     """Add up the loss of all groups, divided by the number of windows."""
-    module = get_shim(model).module.train(is_train)
+    module = switch(get_shim(model).module, is_train)
     assert task.gold is not None and task.rng is not None
     n_windows = task.plan.n_windows if task.n_windows is None else task.n_windows
     total = leaf.flat.new_zeros(())

@@ -15,6 +15,17 @@ from ..errors import Errors
 ModuleBuilder = Callable[[int, int], nn.Module]
 
 
+def switch(module: nn.Module, is_train: bool) -> nn.Module:
+    """Bring a module into the mode of training or of prediction.
+
+    Torch visits all parts of a module for that, which takes its time with one sentence.
+    Where the module is in that mode, so are its parts: whoever builds one sees to it.
+
+    RETURNS (nn.Module): the module.
+    """
+    return module if module.training == is_train else module.train(is_train)
+
+
 class TorchShim(PyTorchShim):
     """Holds a module, and updates its weights where they are."""
 
@@ -74,7 +85,8 @@ class LazyShim(TorchShim):
         n_labels (int): number of labels.
         """
         self.sizes = (n_in, n_labels)
-        self._model = self.build(n_in, n_labels).to(get_torch_default_device())
+        module = self.build(n_in, n_labels)
+        self._model = module.to(get_torch_default_device()).train()
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): sizes and weights."""

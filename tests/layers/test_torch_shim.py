@@ -4,7 +4,7 @@ import copy
 import gc
 import pickle
 from functools import partial
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Set
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from torch import nn
 from spacy_spanner.layers.torch_head import get_shim
 from spacy_spanner.layers.torch_shim import LazyShim, TorchShim
 
-from ..helpers import NESTED, blank_pipeline, texts, trained
+from ..helpers import NESTED, blank_pipeline, make_examples, texts, trained
 
 
 def names_and_values(shim: LazyShim) -> dict:
@@ -162,3 +162,22 @@ def test_shim_keeps_nothing_of_earlier_steps() -> None:
     before = tensors()
     stepped(shim, optimizer, 20)
     assert tensors() == before
+
+
+def modes(nlp: Language) -> Set[bool]:
+    """The modes of all parts of all torch modules: whether they are in training."""
+    nodes = [node for _, pipe in nlp.pipeline for node in pipe.model.walk()]
+    shims = [s for node in nodes for s in node.shims if isinstance(s, TorchShim)]
+    return {part.training for shim in shims for part in shim._model.modules()}
+
+
+def test_all_parts_of_a_component_change_between_training_and_prediction(
+    own_nlp: Language,
+) -> None:
+    examples = make_examples(own_nlp, NESTED)
+    optimizer = own_nlp.resume_training()
+    for _ in range(2):
+        own_nlp.update(examples, sgd=optimizer)
+        assert modes(own_nlp) == {True}
+        own_nlp(examples[0].reference.text)
+        assert modes(own_nlp) == {False}

@@ -79,16 +79,18 @@ class Moments(NamedTuple):
 
 
 class SpanFeatures(NamedTuple):
-    """Three projections of the tokens, from which the vectors of spans are made.
+    """Projections of the tokens, from which the vectors of spans are made.
 
-    start, last (Tensor): for boundaries. Shape: (batch, token, width)
-    sums (Tensor): for the inside, summed from the left. Shape:
-        (batch, token + 1, width)
+    left, right (Tensor): what the first and the last token of a span bring along: their
+        projections as its boundaries, and beside them sums of the projections for the
+        inside: less those in front of the first token, and those up to the last. Either
+        may be missing. Shapes: (batch, token, part × width)
+    n_boundary (int): how many columns are those of the boundaries.
     """
 
-    start: Optional[Tensor]
-    last: Optional[Tensor]
-    sums: Optional[Tensor]
+    left: Tensor
+    right: Tensor
+    n_boundary: int
 
     def of(self, spans: TokenSpans) -> Tensor:
         """Add the projections of both boundary tokens and of the mean over all tokens.
@@ -96,15 +98,12 @@ class SpanFeatures(NamedTuple):
         spans (TokenSpans): both ends inclusive. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, width)
         """
-        parts = []
-        if self.start is not None and self.last is not None:
-            parts += [at_tokens(self.start, spans.start)]
-            parts += [at_tokens(self.last, spans.last)]
-        if self.sums is not None:
-            total = at_tokens(self.sums, spans.last + 1)
-            total = total - at_tokens(self.sums, spans.start)
-            parts += [total / (spans.last - spans.start + 1)[:, :, None]]
-        return sum(parts[1:], parts[0])
+        parts = at_tokens(self.left, spans.start) + at_tokens(self.right, spans.last)
+        boundaries, total = parts.tensor_split([self.n_boundary], dim=-1)
+        if not total.shape[-1]:
+            return boundaries
+        mean = total / (spans.last - spans.start + 1)[:, :, None]
+        return boundaries + mean if self.n_boundary else mean
 
 
 class SpanPooling(nn.Module):
@@ -123,13 +122,15 @@ class SpanPooling(nn.Module):
 
     def forward(self, vectors: Tensor) -> SpanFeatures:
         """vectors (Tensor): (batch, token, n_in). RETURNS (SpanFeatures)"""
-        start = None if self.start is None else self.start(vectors)
-        last = None if self.last is None else self.last(vectors)
-        sums = None
+        left, right, n_boundary = [], [], 0
+        if self.start is not None and self.last is not None:
+            left, right = [self.start(vectors)], [self.last(vectors)]
+            n_boundary = self.start.out_features
         if self.inside is not None:
             # A span never reaches behind its window: padding needs no mask.
-            sums = F.pad(self.inside(vectors).cumsum(dim=1), (0, 0, 1, 0))
-        return SpanFeatures(start, last, sums)
+            sums = self.inside(vectors).cumsum(dim=1)
+            left, right = [*left, -F.pad(sums[:, :-1], (0, 0, 1, 0))], [*right, sums]
+        return SpanFeatures(torch.cat(left, -1), torch.cat(right, -1), n_boundary)
 
 
 class TokenMemory(NamedTuple):
@@ -166,7 +167,7 @@ def _map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Change every tensor of windows in nested tuples and lists."""
     if isinstance(value, Tensor):
         return change(value)
-    if value is None or isinstance(value, Tables):
+    if value is None or isinstance(value, (int, Tables)):
         return value
     parts = [_map_tensors(part, change) for part in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

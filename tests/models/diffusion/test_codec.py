@@ -50,8 +50,8 @@ class Oracle(nn.Module):
 
     def encode(self, batch: WindowBatch) -> TokenMemory:
         # What the oracle needs to know is which windows it is asked for.
-        nothing = SpanFeatures(None, None, None)
         window = torch.arange(len(batch.lengths))
+        nothing = SpanFeatures(window, window, 0)
         tables = Tables(window, window, [])
         return TokenMemory(batch.mask, nothing, None, [], window, window, tables)
 

@@ -258,7 +258,7 @@ def test_span_pooling_adds_its_parts(pooling: str) -> None:
 def test_span_features_take_the_mean_by_sums_from_the_left() -> None:
     sums = torch.tensor([[[0.0], [1.0], [3.0], [6.0]]])
     spans = TokenSpans(torch.tensor([[0, 1]]), torch.tensor([[2, 1]]))
-    features = SpanFeatures(None, None, sums)
+    features = SpanFeatures(-sums[:, :-1], sums[:, 1:], 0)
     assert features.of(spans).flatten().tolist() == [2.0, 2.0]
 
 
