@@ -278,7 +278,7 @@ def test_a_setting_changed_in_place_is_checked_and_holds(
     special.update(dict.fromkeys(pipe.labels, 1.0))
     assert not spans_of(own_nlp(NESTED[0][0]))
     special["GPE"] = 2.0
-    with pytest.raises(ValueError, match="SP002.*label_thresholds"):
+    with pytest.raises(ValueError, match=r"SP002.*label_thresholds"):
         own_nlp(NESTED[0][0])
 
 
