@@ -92,7 +92,7 @@ PARTS = [
     speed("cnn", "short_8", 5_000, texts="short"),
     speed("cnn", "documents_1", 10_000, **DOCUMENTS),
     memory("cnn", "cnn", "4", f"{LENGTHS},50000,100000"),
-    memory("minilm", "minilm", "4", LENGTHS),
+    memory("minilm", "minilm", "4", f"{LENGTHS},50000"),
     memory("labels", "cnn", "4,18,60", "5000"),
     Part("growth", "growth", {"documents": 50_000}, {"documents": 2_000}),
 ]
