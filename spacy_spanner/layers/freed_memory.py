@@ -11,7 +11,7 @@ from typing import Callable, Optional
 
 # Returning takes some hundredths of a second, and the next step asks for the memory
 # again: once in so many steps, neither shows.
-STEPS_BETWEEN = 64
+STEPS_BETWEEN = 16
 
 
 class FreedMemory:

@@ -6,10 +6,12 @@ from torch import Tensor
 
 def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
     """RETURNS (Tensor): rows of (batch, token, width) by index (batch, span), as
-    (batch, span, width)
+    (batch, span, width). A batch of one serves all windows of the index.
     """
     batch, n_tokens, width = vectors.shape
-    window = torch.arange(batch, device=index.device)[:, None]
+    if batch > 1:
+        window = torch.arange(batch, device=index.device)[:, None]
+        index = window * n_tokens + index
     # Whole rows are copied; `gather` would copy number by number.
-    rows = (window * n_tokens + index).flatten()
-    return vectors.reshape(-1, width).index_select(0, rows).view(*index.shape, width)
+    rows = vectors.reshape(-1, width).index_select(0, index.flatten())
+    return rows.view(*index.shape, width)

@@ -22,7 +22,7 @@ def build_diffusion_model(
     *,
     lstm_width: int = 200,
     hidden_width: int = 192,
-    ffn_width: int = 384,
+    ffn_width: int = 192,
     n_layers: int = 1,
     n_heads: int = 8,
     self_attention: bool = False,

@@ -172,7 +172,7 @@ class DiffusionCodec:
         time = torch.as_tensor(targets.time, device=device)
         noisy = self._add_noise(targets, time, lengths)
         memory = module.encode(batch).repeat(self.draws)
-        proposals = self._denoise(module, memory, noisy, module.moments(time))
+        proposals = self._denoise(module, memory, noisy, module.moments(memory, time))
         if module.reads_denoised:
             spans, target = taught_spans(proposals.spans, noisy, gold)
             matched = self._match(noisy, proposals, None, gold, targets.taught)
@@ -242,8 +242,8 @@ class DiffusionCodec:
         found = []
         for first in range(0, len(lengths), n_windows):
             part = slice(first, first + n_windows)
-            spans, scores = self._sample(module, memory.take(part), lengths[part])
-            chosen = first_of_equals(spans, scores.amax(dim=-1), batch.vectors.shape[1])
+            sampled = self._sample(module, memory.take(part), lengths[part])
+            spans, scores, chosen = sampled
             window, span = chosen.nonzero(as_tuple=True)
             cell, label = best_labels(scores[window, span], thresholds)
             window, span = window[cell], span[cell]
@@ -254,15 +254,17 @@ class DiffusionCodec:
 
     def _sample(
         self, module: DiffusionModule, memory: TokenMemory, lengths: Tensor
-    ) -> Tuple[TokenSpans, Tensor]:
+    ) -> Tuple[TokenSpans, Tensor, Tensor]:
         """Go through the denoising steps.
 
         lengths (Tensor): tokens of the windows. Shape: (batch,)
-        RETURNS (Tuple[TokenSpans, Tensor]): denoised spans of all steps, and the scores
-            of their labels. Shapes: (batch, span), (batch, span, label)
+        RETURNS (Tuple[TokenSpans, Tensor, Tensor]): denoised spans of all steps, the
+            scores of their labels, and which of the spans are to be reported. Shapes:
+            (batch, span), (batch, span, label), (batch, span)
         """
         times = [now for now, _ in sampling_times(self.timesteps, self.steps)]
-        moments = module.moments(torch.as_tensor(times, device=lengths.device))
+        time = torch.as_tensor(times, device=lengths.device)
+        moments = module.moments(memory, time)
         found = sample(
             lambda noisy, step: self._denoise(module, memory, noisy, moments.at(step)),
             lengths,
@@ -277,12 +279,14 @@ class DiffusionCodec:
         if module.reads_denoised and self.score == "class":
             # Whatever noise a span came from, it has one score: classified once.
             spans = join_spans(*(proposals.spans for proposals in found))
-            spans = without_repeats(spans, memory.mask.shape[1])
+            spans, distinct = without_repeats(spans, memory.mask.shape[1])
             classes = module.classify(memory, None, spans)
-            return spans, class_probabilities(classes)
+            return spans, class_probabilities(classes), distinct
         steps = [(one, module.classify(memory, one.state, one.spans)) for one in found]
-        scores = [label_scores(*step, self.score) for step in steps]
-        return join_spans(*(one.spans for one, _ in steps)), torch.cat(scores, dim=1)
+        spans = join_spans(*(one.spans for one, _ in steps))
+        scores = torch.cat([label_scores(*step, self.score) for step in steps], dim=1)
+        n_tokens = memory.mask.shape[1]
+        return spans, scores, first_of_equals(spans, scores.amax(dim=-1), n_tokens)
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""

@@ -1,6 +1,6 @@
 """From pointers to spans, and from many proposals to one of each span."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Tuple
 
 import torch
 from torch import Tensor
@@ -84,20 +84,22 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
     return (start + last + label) / 3
 
 
-def without_repeats(spans: TokenSpans, n_tokens: int) -> TokenSpans:
+def without_repeats(spans: TokenSpans, n_tokens: int) -> Tuple[TokenSpans, Tensor]:
     """Leave out repeated spans; windows with fewer spans than others keep some.
 
     spans (TokenSpans): (batch, span)
     n_tokens (int): tokens of the longest window.
-    RETURNS (TokenSpans): the distinct ones in order, then repeats. (batch, distinct)
+    RETURNS (Tuple[TokenSpans, Tensor]): the distinct ones in order, then repeats, and
+        True for the distinct ones. Shapes: (batch, distinct)
     """
     cell = (spans.start * n_tokens + spans.last).sort(dim=1).values
     repeated = torch.zeros_like(cell, dtype=torch.bool)
     repeated[:, 1:] = cell[:, 1:] == cell[:, :-1]
     most = int((~repeated).sum(dim=1).max())
     order = repeated.to(torch.uint8).argsort(dim=1, stable=True)[:, :most]
-    cell = cell.gather(1, order)
-    return TokenSpans(cell.div(n_tokens, rounding_mode="floor"), cell % n_tokens)
+    cell, repeated = cell.gather(1, order), repeated.gather(1, order)
+    spans = TokenSpans(cell.div(n_tokens, rounding_mode="floor"), cell % n_tokens)
+    return spans, ~repeated
 
 
 def first_of_equals(spans: TokenSpans, score: Tensor, n_tokens: int) -> Tensor:

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from ...codec import WindowBatch
 from ...nn.lstm import BiLSTM
+from ...nn.rows import at_tokens
 from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
@@ -122,8 +123,8 @@ class DiffusionModule(nn.Module):
             self.spans.pooling(vectors),
             self.classifier.features(vectors),
             [cast(DenoiserLayer, one).keys_values(tokens) for one in self.layers],
-            self.start.keys(tokens),
-            self.last.keys(tokens),
+            self.start.keys(tokens, batch.mask),
+            self.last.keys(tokens, batch.mask),
             self._tables(torch.arange(tokens.shape[1], device=tokens.device)),
         )
 
@@ -133,14 +134,19 @@ class DiffusionModule(nn.Module):
         care = [cast(DenoiserLayer, one).care(distances) for one in self.layers]
         return Tables(distances, self.spans.widths(position), care)
 
-    def moments(self, time: Tensor) -> Moments:
+    def moments(self, memory: TokenMemory, time: Tensor) -> Moments:
         """Compute what depends on timesteps alone.
 
+        memory (TokenMemory): see `encode`.
         time (Tensor): any timesteps. Shape: (batch,)
         RETURNS (Moments): a row for each.
         """
         vector = self.time(sinusoids(time, SINUSOIDS))
-        return Moments(vector, self.start.care(vector), self.last.care(vector))
+        care = (
+            pointer.care(vector, memory.tables.distances)
+            for pointer in (self.start, self.last)
+        )
+        return Moments(vector, *care)
 
     def forward(
         self, memory: TokenMemory, spans: TokenSpans, moments: Moments
@@ -157,9 +163,10 @@ class DiffusionModule(nn.Module):
         for layer, keys_values, care in zip(self.layers, memory.layers, tables.care):
             x = layer(x, keys_values, care, spans, mask)
         x = self.norm(x)
-        from_start, from_last = (tables.distances[boundary] for boundary in spans)
-        start = self.start(x, memory.start_keys, from_start, mask, moments.start)
-        last = self.last(x, memory.last_keys, from_last, mask, moments.last)
+        around_start = at_tokens(moments.start, spans.start)
+        around_last = at_tokens(moments.last, spans.last)
+        start = self.start(x, memory.start_keys, around_start)
+        last = self.last(x, memory.last_keys, around_last)
         return Denoised(x, start, last)
 
     def classify(

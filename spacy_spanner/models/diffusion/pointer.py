@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .tokens import IMPOSSIBLE, N_DISTANCES
+from .tokens import IMPOSSIBLE, N_DISTANCES, PointerKeys
 
 POINTERS = ("product", "sum")
 
@@ -33,51 +33,46 @@ class Pointer(nn.Module):
         nn.init.zeros_(self.distance.weight)
         nn.init.zeros_(self.distance.bias)
 
-    def keys(self, tokens: Tensor) -> Tensor:
+    def keys(self, tokens: Tensor, mask: Tensor) -> PointerKeys:
         """Project the tokens to what a span is compared with.
 
         For a product, (W s + b)·k = s·(Wᵀ k) + b·k: the query's map is applied to the
         tokens, once, instead of to all spans in all denoising steps.
 
-        RETURNS (Tensor): (batch, token, width), with a column more for b·k.
+        tokens (Tensor): (batch, token, width)
+        mask (Tensor): True for real tokens. Shape: (batch, token)
+        RETURNS (PointerKeys): for all steps.
         """
-        keys = self.key(tokens)
-        if self.hidden is not None:
-            return keys
-        keys = keys / math.sqrt(keys.shape[-1])
-        query = torch.cat([self.query.weight, self.query.bias[:, None]], dim=1)
-        return keys @ query
+        keys = self.key(tokens).masked_fill(~mask[:, :, None], 0.0)
+        constant = keys.new_zeros(mask.shape)
+        if self.hidden is None:
+            keys = keys / math.sqrt(keys.shape[-1])
+            keys, constant = keys @ self.query.weight, keys @ self.query.bias
+        constant = constant.masked_fill(~mask, IMPOSSIBLE)
+        return PointerKeys(keys.transpose(1, 2), constant[:, None])
 
-    def care(self, time: Tensor) -> Tensor:
-        """Say how much each distance counts at a timestep.
+    def care(self, time: Tensor, distances: Tensor) -> Tensor:
+        """Say how much tokens count at a timestep for where the noisy boundary is.
 
         time (Tensor): embedding of the timestep. Shape: (batch, width)
-        RETURNS (Tensor): (batch, distance)
+        distances (Tensor): see `tokens.Tables`. Shape: (boundary, token)
+        RETURNS (Tensor): (batch, boundary, token)
         """
-        care: Tensor = self.distance(F.gelu(time))
-        return care
+        by_distance: Tensor = self.distance(F.gelu(time))  # (batch, distance)
+        care = by_distance.index_select(1, distances.flatten())
+        return care.view(-1, *distances.shape)
 
-    def forward(
-        self, state: Tensor, keys: Tensor, distance: Tensor, mask: Tensor, care: Tensor
-    ) -> Tensor:
+    def forward(self, state: Tensor, keys: PointerKeys, care: Tensor) -> Tensor:
         """Score the tokens for each span.
 
         state (Tensor): vectors of the spans. Shape: (batch, span, width)
-        keys (Tensor): see `keys`.
-        distance (Tensor): of the tokens from the noisy boundary; see
-            `tokens.Tables`. Shape: (batch, span, token)
-        mask (Tensor): True for real tokens. Shape: (batch, token)
-        care (Tensor): see `care`; one row for all windows will do. Shape:
-            (batch, distance)
+        keys (PointerKeys): see `keys`.
+        care (Tensor): the rows of `care` for the noisy boundary of each span. Shape:
+            (batch, span, token)
         RETURNS (Tensor): (batch, span, token)
         """
         if self.hidden is None:
-            keys, constant = keys[..., :-1], keys[..., -1]
-            scores = state @ keys.transpose(1, 2) + constant[:, None]
-        else:
-            # (batch, span, token, width)
-            pairs = self.query(state)[:, :, None] + keys[:, None]
-            scores = self.hidden(F.relu(pairs)).squeeze(dim=-1)
-        table = care[:, None].expand(*state.shape[:2], -1)  # (batch, span, distance)
-        scores = scores + table.gather(2, distance)
-        return scores.masked_fill(~mask[:, None], IMPOSSIBLE)
+            return torch.baddbmm(keys.constant, state, keys.vectors) + care
+        # (batch, span, token, width)
+        pairs = self.query(state)[:, :, None] + keys.vectors.transpose(1, 2)[:, None]
+        return self.hidden(F.relu(pairs)).squeeze(dim=-1) + keys.constant + care

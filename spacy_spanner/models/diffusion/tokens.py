@@ -1,12 +1,15 @@
 """What the denoiser knows of tokens and timesteps, computed once for all its steps."""
 
+from functools import cache
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...nn.rows import at_tokens
+from ...types import Floats
 from .noise import TokenSpans
 
 # The wavelengths of sinusoidal embeddings go up to 2π times this (Vaswani et al. 2017).
@@ -19,6 +22,20 @@ N_DISTANCES = 2 * REACH + 1
 IMPOSSIBLE = -1e4  # score of tokens that do not exist
 
 KeysValues = Tuple[Tensor, Tensor]
+
+
+class PointerKeys(NamedTuple):
+    """What a pointer compares spans with.
+
+    vectors (Tensor): of the tokens, zero where padded. Shape: (batch, width, token)
+    constant (Tensor): what each token scores with any span, low where padded. Shape:
+        (batch, 1, token)
+    """
+
+    vectors: Tensor
+    constant: Tensor
+
+
 # For a start and for a last token: how much each head cares for tokens around it.
 # Shapes: (boundary, head × token)
 Care = Tuple[Tensor, Tensor]
@@ -31,10 +48,18 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
     width (int): an even number.
     RETURNS (Tensor): sines, then cosines of falling frequency. Shape: (..., width)
     """
-    half = width // 2
-    exponent = torch.arange(half, device=numbers.device) / half
-    angle = numbers[..., None] * LONGEST_WAVE**-exponent
+    angle = numbers[..., None] * torch.as_tensor(_frequencies(width // 2)).to(
+        numbers.device
+    )
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
+
+
+# Not kept as a tensor, for one that is made in prediction could not be used in training.
+@cache
+def _frequencies(count: int) -> Floats:
+    """RETURNS (Floats): from 1 down to almost 1 / LONGEST_WAVE. Shape: (count,)"""
+    exponent = np.arange(count, dtype=np.float32) / count
+    return np.power(np.float32(LONGEST_WAVE), -exponent)
 
 
 class Tables(NamedTuple):
@@ -65,8 +90,8 @@ class Moments(NamedTuple):
     """What depends on timesteps alone.
 
     vector (Tensor): their embeddings. Shape: (batch, width)
-    start, last (Tensor): how much each pointer cares for a distance from the noisy
-        boundary. Shapes: (batch, distance)
+    start, last (Tensor): what each pointer adds to the scores of tokens for where the
+        noisy boundary is. Shapes: (batch, boundary, token)
     """
 
     vector: Tensor
@@ -141,8 +166,7 @@ class TokenMemory(NamedTuple):
     classes (Optional[SpanFeatures]): what denoised spans are classified by.
     layers (List[Optional[KeysValues]]): keys and values of cross attention by layer,
         None without it. Shapes: (batch, head, token, width)
-    start_keys, last_keys (Tensor): what the two pointers look for. Shape:
-        (batch, token, width)
+    start_keys, last_keys (PointerKeys): what the two pointers look for.
     tables (Tables): what is the same for all windows.
     """
 
@@ -150,8 +174,8 @@ class TokenMemory(NamedTuple):
     spans: SpanFeatures
     classes: Optional[SpanFeatures]
     layers: List[Optional[KeysValues]]
-    start_keys: Tensor
-    last_keys: Tensor
+    start_keys: PointerKeys
+    last_keys: PointerKeys
     tables: Tables
 
     def take(self, windows: slice) -> "TokenMemory":

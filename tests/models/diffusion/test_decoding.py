@@ -130,9 +130,10 @@ def test_first_of_equals_keeps_every_span_once_with_its_best_score(rows: list) -
 def test_without_repeats_leaves_each_span_and_windows_of_one_size() -> None:
     start = torch.tensor([[2, 0, 2, 0], [1, 1, 1, 1]])
     last = torch.tensor([[3, 1, 3, 0], [2, 2, 2, 2]])
-    found = without_repeats(TokenSpans(start, last), 4)
+    found, distinct = without_repeats(TokenSpans(start, last), 4)
     assert found.start.tolist() == [[0, 0, 2], [1, 1, 1]]
     assert found.last.tolist() == [[0, 1, 3], [2, 2, 2]]
+    assert distinct.tolist() == [[True, True, True], [True, False, False]]
 
 
 @given(
@@ -147,11 +148,15 @@ def test_without_repeats_leaves_each_span_and_windows_of_one_size() -> None:
 @settings(deadline=None)
 def test_without_repeats_keeps_the_spans_of_every_window(rows: list) -> None:
     ends = torch.tensor(rows).sort(dim=2).values
-    found = without_repeats(TokenSpans(ends[:, :, 0], ends[:, :, 1]), 5)
+    spans = TokenSpans(ends[:, :, 0], ends[:, :, 1])
+    found, distinct = without_repeats(spans, 5)
     most = 0
-    for row, start, last in zip(ends.tolist(), *map(torch.Tensor.tolist, found)):
+    columns = map(torch.Tensor.tolist, (*found, distinct))
+    for row, start, last, once in zip(ends.tolist(), *columns):
         expected = set(map(tuple, row))
         assert set(zip(start, last)) == expected
+        kept = [pair for pair, keep in zip(zip(start, last), once) if keep]
+        assert sorted(kept) == sorted(expected)
         most = max(most, len(expected))
     assert found.start.shape[1] == most
 

@@ -81,7 +81,7 @@ def run(module: DiffusionModule, batch: WindowBatch) -> Tuple[Denoised, Tensor]:
     spans = noisy_spans(batch.lengths.tolist())
     time = torch.arange(len(batch.lengths)) * 7
     memory = module.encode(batch)
-    denoised = module(memory, spans, module.moments(time))
+    denoised = module(memory, spans, module.moments(memory, time))
     return denoised, module.classify(memory, denoised.state, spans)
 
 
@@ -99,7 +99,7 @@ def test_module_gives_a_window_the_same_scores_alone_and_in_a_batch(
         window = WindowBatch(batch.vectors[[row], :length], np.asarray([length]))
         memory = module.encode(window)
         own = TokenSpans(spans.start[[row]], spans.last[[row]])
-        alone = module(memory, own, module.moments(torch.tensor([row * 7])))
+        alone = module(memory, own, module.moments(memory, torch.tensor([row * 7])))
         torch.testing.assert_close(alone.start, together.start[[row], :, :length])
         torch.testing.assert_close(alone.last, together.last[[row], :, :length])
         named = module.classify(memory, alone.state, own)
@@ -115,8 +115,8 @@ def test_module_knows_no_absolute_positions() -> None:
     moved = TokenSpans(spans.start - 3, spans.last - 3)
     time = torch.tensor([9])
     torch.testing.assert_close(
-        module(memory, spans, module.moments(time)).start[:, :, 3:],
-        module(cut, moved, module.moments(time)).start,
+        module(memory, spans, module.moments(memory, time)).start[:, :, 3:],
+        module(cut, moved, module.moments(cut, time)).start,
     )
 
 
@@ -144,8 +144,8 @@ def test_memory_repeated_and_taken_is_that_of_the_windows() -> None:
     spans = noisy_spans([5, 5])
     time = torch.tensor([3, 4])
     torch.testing.assert_close(
-        module(memory, spans, module.moments(time)).last,
-        module(own, spans, module.moments(time)).last,
+        module(memory, spans, module.moments(memory, time)).last,
+        module(own, spans, module.moments(own, time)).last,
     )
 
 
@@ -191,7 +191,9 @@ def test_module_drops_in_training_only(rate: str) -> None:
 
 def changed(module: DiffusionModule, spans: TokenSpans, time: int) -> Tensor:
     memory = module.eval().encode(windows([5]))
-    return module(memory, spans, module.moments(torch.tensor([time]))).start[0, 0]
+    return module(memory, spans, module.moments(memory, torch.tensor([time]))).start[
+        0, 0
+    ]
 
 
 def test_module_is_told_the_timestep_and_both_boundaries() -> None:
@@ -221,7 +223,7 @@ def test_module_names_a_denoised_span_the_same_whatever_it_came_from() -> None:
     module = build().eval()
     memory, spans = module.encode(windows([5])), noisy_spans([5])
     states = [
-        module(memory, noisy, module.moments(torch.tensor([time]))).state
+        module(memory, noisy, module.moments(memory, torch.tensor([time]))).state
         for noisy, time in ((spans, 900), (noisy_spans([2]), 3))
     ]
     assert not torch.allclose(*states)
@@ -311,9 +313,8 @@ def test_pointer_compares_vectors_and_adds_what_the_distance_says(kind: str) -> 
     torch.nn.init.normal_(pointer.distance.weight)
     state, tokens, time = torch.randn(1, 1, 4), torch.randn(1, 3, 4), torch.randn(1, 4)
     mask = torch.ones(1, 3, dtype=torch.bool)
-    distance = torch.tensor([[[30, 31, 32]]])
-    care = pointer.care(time)
-    found = pointer(state, pointer.keys(tokens), distance, mask, care)[0, 0]
+    care = pointer.care(time, torch.tensor([[30, 31, 32]]))
+    found = pointer(state, pointer.keys(tokens, mask), care)[0, 0]
     keys = pointer.key(tokens)
     table = pointer.distance(F.gelu(time))[0]
     query = pointer.query(state)[0, 0]
