@@ -48,13 +48,12 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
     width (int): an even number.
     RETURNS (Tensor): sines, then cosines of falling frequency. Shape: (..., width)
     """
-    angle = numbers[..., None] * torch.as_tensor(_frequencies(width // 2)).to(
-        numbers.device
-    )
+    frequencies = torch.as_tensor(_frequencies(width // 2), device=numbers.device)
+    angle = numbers[..., None] * frequencies
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
 
 
-# Not kept as a tensor, for one that is made in prediction could not be used in training.
+# Not kept as a tensor: one that is made in prediction could not be used in training.
 @cache
 def _frequencies(count: int) -> Floats:
     """RETURNS (Floats): from 1 down to almost 1 / LONGEST_WAVE. Shape: (count,)"""
