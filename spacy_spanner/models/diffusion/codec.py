@@ -262,8 +262,8 @@ class DiffusionCodec:
             scores of their labels, and which of the spans are to be reported. Shapes:
             (batch, span), (batch, span, label), (batch, span)
         """
-        times = [now for now, _ in sampling_times(self.timesteps, self.steps)]
-        time = torch.as_tensor(times, device=lengths.device)
+        steps = np.asarray(sampling_times(self.timesteps, self.steps))  # (step, 2)
+        time = torch.as_tensor(steps[:, 0], device=lengths.device)
         moments = module.moments(memory, time)
         found = sample(
             lambda noisy, step: self._denoise(module, memory, noisy, moments.at(step)),
