@@ -262,8 +262,8 @@ class DiffusionCodec:
             scores of their labels, and which of the spans are to be reported. Shapes:
             (batch, span), (batch, span, label), (batch, span)
         """
-        steps = np.asarray(sampling_times(self.timesteps, self.steps))  # (step, 2)
-        time = torch.as_tensor(steps[:, 0], device=lengths.device)
+        times = np.asarray(sampling_times(self.timesteps, self.steps))  # (step, 2)
+        time = torch.as_tensor(times[:, 0], device=lengths.device)
         moments = module.moments(memory, time)
         found = sample(
             lambda noisy, step: self._denoise(module, memory, noisy, moments.at(step)),
