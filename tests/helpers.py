@@ -85,6 +85,7 @@ DATA: Dict[str, Data] = {
 
 N_UPDATES = 100
 SMALL_WIDTH = 32
+WIDE = 384
 SMALL_ENCODER = {
     "@architectures": "spacy.HashEmbedCNN.v2",
     "pretrained_vectors": None,
@@ -112,6 +113,8 @@ def small_model(factory: str, encoder: Optional[Dict] = None) -> Dict[str, Any]:
     for name in default:
         if name in ("lstm_width", "hidden_width"):
             model[name] = SMALL_WIDTH
+        elif name == "ffn_width":
+            model[name] = WIDE  # to learn by heart in few updates
         elif name.endswith("dropout"):
             model[name] = 0.0
     return {**model, "tok2vec": encoder or SMALL_ENCODER}

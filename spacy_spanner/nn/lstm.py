@@ -46,15 +46,16 @@ def read_rows(
 
     On a CPU, oneDNN trains three times as fast as torch's own loop over the tokens;
     but it reads padding, and cannot start the way back where a row ends. So the rows
-    are turned around for it, unless most of them were padding or none of it is.
+    are turned around for it, unless most of them were padding. In prediction, rows of
+    one length are read as they are.
 
     vectors (Tensor): (batch, token, width)
     lengths (Ints): of each row, on the host. Shape: (batch,)
     padding (float): what stands behind a row's end.
     RETURNS (Tensor): (batch, token, n_out)
     """
-    if (lengths == vectors.shape[1]).all():  # one sentence, above all
-        whole: Tensor = lstm(vectors)[0]
+    if not torch.is_grad_enabled() and (lengths == vectors.shape[1]).all():
+        whole: Tensor = lstm(vectors)[0]  # one sentence, above all
         return whole
     mostly_padding = vectors[..., 0].numel() > 2 * int(lengths.sum())
     if vectors.is_cpu and torch.backends.mkldnn.is_available() and not mostly_padding:
