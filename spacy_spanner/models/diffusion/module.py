@@ -117,14 +117,14 @@ class DiffusionModule(nn.Module):
         """
         vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
         vectors = self.input_dropout(vectors)
-        tokens = self.tokens(vectors)
+        tokens, mask = self.tokens(vectors), batch.mask
         return TokenMemory(
-            batch.mask,
+            mask,
             self.spans.pooling(vectors),
             self.classifier.features(vectors),
             [cast(DenoiserLayer, one).keys_values(tokens) for one in self.layers],
-            self.start.keys(tokens, batch.mask),
-            self.last.keys(tokens, batch.mask),
+            self.start.keys(tokens, mask),
+            self.last.keys(tokens, mask),
             self._tables(torch.arange(tokens.shape[1], device=tokens.device)),
         )
 

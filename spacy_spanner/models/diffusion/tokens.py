@@ -22,6 +22,9 @@ N_DISTANCES = 2 * REACH + 1
 IMPOSSIBLE = -1e4  # score of tokens that do not exist
 
 KeysValues = Tuple[Tensor, Tensor]
+# For a start and for a last token: how much each head cares for tokens around it.
+# Shapes: (boundary, head × token)
+Care = Tuple[Tensor, Tensor]
 
 
 class PointerKeys(NamedTuple):
@@ -34,11 +37,6 @@ class PointerKeys(NamedTuple):
 
     vectors: Tensor
     constant: Tensor
-
-
-# For a start and for a last token: how much each head cares for tokens around it.
-# Shapes: (boundary, head × token)
-Care = Tuple[Tensor, Tensor]
 
 
 def sinusoids(numbers: Tensor, width: int) -> Tensor:
