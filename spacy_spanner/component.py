@@ -165,6 +165,7 @@ class SpanRecognizer(LabelledPipe):
         inputs = inputs.out_of(total_of(inputs.task.plan.n_windows))
         if not any(len(doc) for doc in inputs.docs):
             return losses
+        self.freed.before_step(inputs.task.plan.n_padded)
         set_dropout_rate(self.model, drop)
         output, backprop = self.model.begin_update(inputs)
         if not np.isfinite(output.loss):
@@ -175,7 +176,6 @@ class SpanRecognizer(LabelledPipe):
         backprop(output)
         if sgd not in (None, False):
             self.finish_update(sgd)
-        self.freed.after_step()
         losses[self.name] += output.loss
         return losses
 

@@ -36,6 +36,11 @@ class WindowPlan(NamedTuple):
         """The number of rows (`len` is the number of columns)."""
         return int(self.doc.shape[0])
 
+    @property
+    def n_padded(self) -> int:
+        """The tokens of all windows, padded to the longest."""
+        return self.n_windows * int(self.lengths.max(initial=0))
+
 
 def strided_windows(
     start: int, end: int, max_window: int, stride: int

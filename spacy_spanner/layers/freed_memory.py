@@ -1,31 +1,44 @@
-"""Freed memory goes back to the system.
+"""Freed memory goes back to the system before a step that needs much.
 
 The tensors of a training step have other sizes than those of the step before, and the
-allocator of the C library keeps what was freed for tensors that fit: over thousands of
-steps, a process holds far more than it uses at any time.
+allocator of the C library keeps what was freed for tensors that fit. A batch with a
+long sentence fits nowhere, and is put on top of all that.
 """
 
 import ctypes
+import os
 from functools import cache
+from pathlib import Path
 from typing import Callable, Optional
 
-# Returning takes some hundredths of a second, and the next step asks for the memory
-# again: once in so many steps, neither shows.
-STEPS_BETWEEN = 16
+# Returning memory and asking for it again takes some tenths of a second. It is worth
+# that where a good deal has gathered, and the next step will not find its place in it,
+# or where very much has.
+MUCH = 400 * 1024**2
+VERY_MUCH = 2 * MUCH
+LARGE = 1.5  # times the mean size of the steps before
+SHARE_OF_NEW = 0.05  # of the last step in this mean
 
 
 class FreedMemory:
-    """Gives back, now and then, what a long series of steps has freed."""
+    """Gives back what a series of steps has freed, where the next needs it."""
 
     def __init__(self) -> None:
-        """Count from the first step on."""
-        self.n_steps = 0
+        """Know nothing of the sizes to come."""
+        self.mean_size: Optional[float] = None
+        self.least = 0  # bytes that were resident when memory was last given back
 
-    def after_step(self) -> None:
-        """Call this when a step has let go of its tensors."""
-        self.n_steps += 1
-        if self.n_steps % STEPS_BETWEEN == 0:
+    def before_step(self, size: int) -> None:
+        """Call this before a step asks for its tensors.
+
+        size (int): what the memory of the step grows with, such as padded tokens.
+        """
+        mean = size if self.mean_size is None else self.mean_size
+        self.mean_size = (1 - SHARE_OF_NEW) * mean + SHARE_OF_NEW * size
+        gathered = resident_bytes() - self.least
+        if gathered > (MUCH if size > LARGE * mean else VERY_MUCH):
             give_back()
+            self.least = resident_bytes()
 
 
 def give_back() -> None:
@@ -33,6 +46,15 @@ def give_back() -> None:
     trim = _trim()
     if trim is not None:
         trim(0)
+
+
+def resident_bytes() -> int:
+    """RETURNS (int): the memory of this process, or 0 where Linux does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @cache

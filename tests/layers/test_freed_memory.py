@@ -1,14 +1,19 @@
 """Memory that training has freed goes back to the system."""
 
 import platform
-from pathlib import Path
-from typing import List
+from typing import List, NoReturn
 
 import pytest
 from spacy.language import Language
 
 from spacy_spanner.layers import freed_memory
-from spacy_spanner.layers.freed_memory import STEPS_BETWEEN, FreedMemory, give_back
+from spacy_spanner.layers.freed_memory import (
+    MUCH,
+    VERY_MUCH,
+    FreedMemory,
+    give_back,
+    resident_bytes,
+)
 
 from ..helpers import DATA, make_examples
 
@@ -17,11 +22,7 @@ on_glibc = pytest.mark.skipif(
 )
 BLOCK = 64 * 1024  # small enough to lie on the heap, between its neighbours
 N_BLOCKS = 3_000
-
-
-def resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096 / 1024**2
+PAGE = 4096
 
 
 @on_glibc
@@ -29,17 +30,16 @@ def test_what_lies_free_between_blocks_in_use_is_given_back() -> None:
     blocks = [bytearray(BLOCK) for _ in range(N_BLOCKS)]
     in_use = blocks[::100]
     del blocks
-    before = resident_mb()
+    before = resident_bytes()
     give_back()
-    size_mb = N_BLOCKS * BLOCK / 1024**2
-    assert resident_mb() < before - 0.8 * size_mb
+    assert resident_bytes() < before - 0.8 * N_BLOCKS * BLOCK
     assert all(len(block) == BLOCK for block in in_use)
 
 
 def test_a_library_that_cannot_give_back_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def no_library(name: None) -> None:
+    def no_library(name: None) -> NoReturn:
         raise TypeError
 
     monkeypatch.setattr(freed_memory.ctypes, "CDLL", no_library)
@@ -48,30 +48,94 @@ def test_a_library_that_cannot_give_back_is_left_alone(
     freed_memory._trim.cache_clear()
 
 
-@pytest.fixture
-def returns(monkeypatch: pytest.MonkeyPatch) -> List[None]:
-    """One for each time that memory was given back."""
-    seen: List[None] = []
-    monkeypatch.setattr(freed_memory, "give_back", lambda: seen.append(None))
-    return seen
-
-
-def test_memory_is_given_back_now_and_then(returns: List[None]) -> None:
-    freed = FreedMemory()
-    for _ in range(STEPS_BETWEEN - 1):
-        freed.after_step()
-    assert not returns
-    for _ in range(STEPS_BETWEEN + 1):
-        freed.after_step()
-    assert len(returns) == 2
-
-
-def test_training_gives_memory_back(
-    own_nlp: Language, returns: List[None], monkeypatch: pytest.MonkeyPatch
+def test_nothing_is_known_of_a_system_that_does_not_tell(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(freed_memory, "STEPS_BETWEEN", 2)
-    examples = make_examples(own_nlp, DATA["nested"])
+    def no_file(path: object, encoding: str) -> NoReturn:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(freed_memory.Path, "read_text", no_file)
+    assert resident_bytes() == 0
+
+
+class Heap:
+    """A heap whose resident size a test sets."""
+
+    in_use = 100 * 1024**2
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.resident = self.in_use
+        self.n_returns = 0
+        monkeypatch.setattr(freed_memory, "resident_bytes", lambda: self.resident)
+        monkeypatch.setattr(freed_memory, "give_back", self.give_back)
+
+    def give_back(self) -> None:
+        self.resident = self.in_use
+        self.n_returns += 1
+
+    def returns(self, freed: FreedMemory, sizes: List[int], gathered: int) -> int:
+        """RETURNS (int): how often memory came back before steps of these sizes."""
+        before = self.n_returns
+        for size in sizes:
+            self.resident = self.in_use + gathered
+            freed.before_step(size)
+        return self.n_returns - before
+
+
+@pytest.fixture
+def heap(monkeypatch: pytest.MonkeyPatch) -> Heap:
+    return Heap(monkeypatch)
+
+
+@pytest.fixture
+def freed(heap: Heap) -> FreedMemory:
+    """In the middle of a training with steps of size 100."""
+    freed = FreedMemory()
+    assert heap.returns(freed, [100], VERY_MUCH) == 1
+    return freed
+
+
+@pytest.mark.parametrize(
+    "size, gathered, n_returns",
+    [
+        pytest.param(160, MUCH + PAGE, 1, id="large"),
+        pytest.param(160, MUCH - PAGE, 0, id="large, little gathered"),
+        pytest.param(140, MUCH + PAGE, 0, id="as always"),
+        pytest.param(140, VERY_MUCH + PAGE, 1, id="as always, very much gathered"),
+        pytest.param(1, VERY_MUCH - PAGE, 0, id="small"),
+    ],
+)
+def test_memory_is_given_back_before_a_step_that_needs_it(
+    heap: Heap, freed: FreedMemory, size: int, gathered: int, n_returns: int
+) -> None:
+    assert heap.returns(freed, [size], gathered) == n_returns
+
+
+def test_a_step_is_large_among_those_before_it(heap: Heap, freed: FreedMemory) -> None:
+    assert heap.returns(freed, [160, 160], MUCH + PAGE) == 2
+    heap.returns(freed, [160] * 100, 0)
+    assert heap.returns(freed, [160, 160], MUCH + PAGE) == 0
+    assert heap.returns(freed, [240], MUCH + PAGE) == 1
+
+
+def test_memory_in_use_is_not_asked_for_again_and_again(
+    heap: Heap, freed: FreedMemory
+) -> None:
+    heap.in_use += 10 * VERY_MUCH
+    assert heap.returns(freed, [100] * 10, 0) == 1
+
+
+def test_training_asks_before_each_step(
+    own_nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: List[int] = []
+    monkeypatch.setattr(
+        FreedMemory, "before_step", lambda self, size: sizes.append(size)
+    )
+    annotated = [row for row in DATA["nested"] if row[1]]
+    examples = make_examples(own_nlp, annotated)
+    longest = max(len(example.predicted) for example in examples)
     optimizer = own_nlp.resume_training()
-    for _ in range(4):
-        own_nlp.update(examples, sgd=optimizer)
-    assert len(returns) == 2
+    own_nlp.update(examples, sgd=optimizer)
+    own_nlp.update(examples[:1], sgd=optimizer)
+    assert sizes == [len(examples) * longest, len(examples[0].predicted)]
