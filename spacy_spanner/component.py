@@ -1,6 +1,5 @@
 """The spaCy component of all span models: `SpanRecognizer`."""
 
-import os
 from itertools import islice
 from typing import (
     Any,
@@ -16,7 +15,6 @@ from typing import (
 )
 
 import numpy as np
-import torch
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -29,6 +27,7 @@ from .errors import Errors
 from .gold import GoldReader, plan_docs, read_batch, survey
 from .labelled_pipe import LabelledPipe
 from .layers.doc_arrays import white_space
+from .layers.forked import one_thread_after_fork
 from .layers.freed_memory import FreedMemory
 from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
@@ -45,18 +44,7 @@ from .windows import WindowPlan
 TOKENS_AT_ONCE = 20_000
 N_SAMPLE_DOCS = 10
 
-
-def _one_thread_after_fork() -> None:
-    """Keep `nlp.pipe(n_process=2)` from hanging.
-
-    Under fork, libgomp's worker threads do not survive in the child, and the first
-    parallel torch operation there would wait for them for ever.
-    """
-    torch.set_num_threads(1)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_one_thread_after_fork)
+one_thread_after_fork()
 
 
 class SpanRecognizer(LabelledPipe):
