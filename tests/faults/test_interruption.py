@@ -17,7 +17,7 @@ from spacy_spanner.component import SpanRecognizer
 from ..helpers import DATA, FACTORIES, Data, annotate, blank_pipeline, make_examples
 from ..training.runs import make_row_logger
 from ..training.runs import rows as logged
-from .test_damaged import full_disk
+from .helpers import full_disk
 
 EVAL_FREQUENCY = 4
 MAX_STEPS = 28

@@ -16,7 +16,7 @@ from thinc.api import Config
 
 from spacy_spanner.training.tensor_states import slots_of
 
-from ..training.runs import make_config, run, settings, write_corpus
+from ..training.runs import make_config, run, settings
 from ..training.test_resume import BERT, SHARED
 
 pytestmark = pytest.mark.slow
@@ -53,11 +53,6 @@ ADAM = {
 # The same for all words that a word attends to, so it changes nothing: its gradient is
 # zero but for rounding, which Adam makes a step of full size of.
 WITHOUT_EFFECT = "attention.self.key.bias"
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("data") / "corpus.spacy")
 
 
 def command(config: Path, output: Path, *more: object) -> List[str]:

@@ -3,6 +3,7 @@
 import io
 import random
 import re
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
@@ -206,6 +207,17 @@ def resume(
     with stopping(stop_at):
         finish_run(load_run(folder, overrides=overrides), output)
     return Outcome(list(rows), output)
+
+
+def stored_steps(folder: Path) -> List[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name != "out")
+
+
+def copy_of_run(folder: Path, tmp_path: Path) -> Path:
+    target = tmp_path / "run"
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("out"))
+    return target
 
 
 def assert_same_weights(one: Path, other: Path) -> None:

@@ -1,17 +1,11 @@
 """A run that was stopped and resumed is the run that was never stopped."""
 
-import json
-import random
 import shutil
-import warnings
 from functools import cache
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import pytest
-
-from spacy_spanner.training.continued import finish_run
-from spacy_spanner.training.resume import load_run
 
 from .runs import (
     Outcome,
@@ -22,7 +16,7 @@ from .runs import (
     run,
     settings,
     stored_in,
-    write_corpus,
+    stored_steps,
 )
 
 SCHEDULE = """
@@ -66,11 +60,6 @@ name = "{folder}"
 FREEZE_AT = """freeze]
 @callbacks = "test.freeze_at.v1"
 step = 5"""
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("data") / "corpus.spacy")
 
 
 def freeze(steps: int) -> str:
@@ -162,155 +151,6 @@ def test_resume_takes_data_that_has_moved(corpus: Path, tmp_path: Path) -> None:
     resumed = resume(tmp_path / "run", tmp_path / "out", **places)
     whole = whole_run(tmp_path.parent, corpus, "", ())
     assert_same_weights(resumed.last, whole.last)
-
-
-@pytest.fixture(scope="module")
-def stopped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that is stored at step 10, whose best score is that of step 6."""
-    folder = tmp_path_factory.mktemp("stopped")
-    run(make_config(corpus, callbacks(stored_in(folder))), folder / "out", stop_at=11)
-    assert stored_steps(folder) == ["step-10"]
-    return folder
-
-
-def test_best_model_stays_until_a_better_one_comes(
-    stopped: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out"
-    shutil.copytree(stopped / "out", output)
-    (output / "model-best" / "mark").touch()
-    resume(copy_of_run(stopped, tmp_path), output, stop_at=12)
-    assert (output / "model-best" / "mark").exists()
-    resume(copy_of_run(stopped, tmp_path), output)
-    assert not (output / "model-best" / "mark").exists()
-
-
-def test_resume_warns_when_the_best_model_is_elsewhere(
-    stopped: Path, tmp_path: Path
-) -> None:
-    meta = json.loads((stopped / "out" / "model-best" / "meta.json").read_text("utf8"))
-    score = f"{meta['performance']['spans_ents_f']:.4f}"
-    with pytest.warns(UserWarning, match=rf"SW110.*step 6.*score {score}"):
-        resume(copy_of_run(stopped, tmp_path), tmp_path / "new", stop_at=12)
-    assert not (tmp_path / "new" / "model-best").exists()
-
-
-def test_resume_of_a_run_whose_last_model_is_the_best_saves_it(
-    corpus: Path, tmp_path: Path
-) -> None:
-    config = make_config(corpus, callbacks(stored_in(tmp_path / "run")))
-    run(config, tmp_path / "out", stop_at=8)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        resumed = resume(tmp_path / "run", tmp_path / "new", stop_at=8)
-    assert_same_weights(resumed.best, tmp_path / "out" / "model-best")
-
-
-def test_resume_without_output_writes_nothing(stopped: Path, tmp_path: Path) -> None:
-    folder = copy_of_run(stopped, tmp_path)
-    assert finish_run(load_run(folder)) == 4
-    assert stored_steps(folder) == ["step-13"]
-    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [{"training.max_steps": 9}, {"training.max_epochs": 2}, {"training.patience": 3}],
-    ids=str,
-)
-def test_resume_of_a_complete_run_trains_no_step(
-    stopped: Path, tmp_path: Path, overrides: Dict[str, Any]
-) -> None:
-    shutil.copytree(stopped / "out" / "model-best", tmp_path / "out" / "model-best")
-    folder, last = copy_of_run(stopped, tmp_path), tmp_path / "out" / "model-last"
-    assert finish_run(load_run(folder, overrides=overrides), last.parent) == 0
-    assert_same_weights(last, stopped / "step-10" / "pipeline")
-    (last / "mark").touch()
-    assert finish_run(load_run(folder, overrides=overrides), last.parent) == 0
-    assert (last / "mark").exists()
-
-
-def copy_of_run(folder: Path, tmp_path: Path) -> Path:
-    target = tmp_path / "run"
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("out"))
-    return target
-
-
-# --------------------------------------------------------------------- errors
-
-
-def test_resume_where_nothing_is_stored_fails(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"SP112.*nowhere"):
-        load_run(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("setting", ["paths.train", "paths.dev"])
-def test_resume_with_changed_data_fails(
-    stopped: Path, tmp_path: Path, setting: str
-) -> None:
-    other = write_corpus(tmp_path / "other.spacy", times=1)
-    name = setting.replace("paths", "corpora")
-    with pytest.raises(ValueError, match=rf"SP115.*{name}\.path.*other\.spacy"):
-        load_run(stopped, overrides={setting: str(other)})
-
-
-def test_resume_with_missing_data_fails(stopped: Path, tmp_path: Path) -> None:
-    missing = str(tmp_path / "missing")
-    with pytest.raises(ValueError, match=r"SP115.*train.*missing"):
-        load_run(stopped, overrides={"paths.train": missing})
-
-
-@pytest.mark.parametrize(
-    "overrides", [{"training.seed": 1}, {"training.seed": None}], ids=str
-)
-def test_resume_with_another_order_fails(
-    stopped: Path, overrides: Dict[str, Any]
-) -> None:
-    random.seed(5)
-    with pytest.raises(ValueError, match=rf"SP114.*10.*{overrides['training.seed']}"):
-        load_run(stopped, overrides=overrides)
-
-
-def test_resume_with_other_evaluations_fails(stopped: Path) -> None:
-    with pytest.raises(ValueError, match=r"SP117.*step 9.*= 4"):
-        load_run(stopped, overrides={"training.eval_frequency": 4})
-
-
-def test_resume_of_a_run_that_drew_from_the_order_fails(
-    corpus: Path, tmp_path: Path
-) -> None:
-    draw = 'draw]\n@callbacks = "test.draw.v1"'
-    config = make_config(corpus, callbacks(stored_in(tmp_path / "run"), draw))
-    run(config, tmp_path / "out", stop_at=5)
-    with pytest.raises(ValueError, match="SP114"):
-        load_run(tmp_path / "run")
-
-
-def test_resume_with_another_model_fails(stopped: Path, tmp_path: Path) -> None:
-    folder = copy_of_run(stopped, tmp_path)
-    path = folder / "step-10" / "state.json"
-    state = json.loads(path.read_text())
-    place = sorted(state["records"])[0]
-    del state["records"][place]
-    path.write_text(json.dumps(state))
-    with pytest.raises(ValueError, match=rf"SP113.*1 tensors.*{place}"):
-        load_run(folder)
-
-
-def test_resume_of_a_later_format_fails(stopped: Path, tmp_path: Path) -> None:
-    folder = copy_of_run(stopped, tmp_path)
-    path = folder / "step-10" / "state.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-    with pytest.raises(ValueError, match=r"SP116.*2.*1"):
-        load_run(folder)
-
-
-# --------------------------------------------------------------------- helpers
-
-
-def stored_steps(folder: Path) -> List[str]:
-    return sorted(path.name for path in folder.iterdir() if path.name != "out")
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Documents to windows, windows to batches, gold to windows."""
+"""Documents to windows, by hand and by their laws."""
 
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.types import SpanTable
-from spacy_spanner.windows import (
-    WindowPlan,
-    batch_windows,
-    plan_windows,
-    spans_in_windows,
-    strided_windows,
-)
+from spacy_spanner.windows import WindowPlan, plan_windows, strided_windows
 
 Pairs = List[Tuple[int, int]]
 
@@ -213,95 +206,3 @@ def test_strided_windows_of_one_run_share_at_least_the_stride(
     windows = strided_windows(0, length, *size)
     for (_, end), (start, _) in pairwise(windows):
         assert end - start >= size[1]
-
-
-# -------------------------------------------------------------------- batches
-
-
-def grouped(lengths: List[int], max_cells: int) -> List[List[int]]:
-    return [group.tolist() for group in batch_windows(np.asarray(lengths), max_cells)]
-
-
-def test_batch_windows_puts_similar_lengths_together() -> None:
-    assert grouped([2, 4, 2, 4], max_cells=32) == [[1, 3], [0, 2]]
-
-
-def test_batch_windows_bounds_each_group_by_its_longest() -> None:
-    # 18 cells are two windows of three tokens, or four of two.
-    assert grouped([3, 2, 3, 2, 3], max_cells=18) == [[0, 2], [4, 1], [3]]
-
-
-def test_batch_windows_gives_a_large_window_a_group_of_its_own() -> None:
-    assert grouped([9, 1, 1], max_cells=2) == [[0], [1, 2]]
-
-
-def test_batch_windows_of_nothing_is_empty() -> None:
-    assert batch_windows(np.zeros(0, dtype=np.int64), 10) == []
-
-
-@given(st.lists(st.integers(0, 12), max_size=20), st.integers(1, 300))
-def test_batch_windows_visits_every_window_once(
-    lengths: List[int], max_cells: int
-) -> None:
-    visited = chain.from_iterable(grouped(lengths, max_cells))
-    assert sorted(visited) == list(range(len(lengths)))
-
-
-@given(st.lists(st.integers(0, 12), max_size=20), st.integers(1, 300))
-def test_batch_windows_respects_the_bound(lengths: List[int], max_cells: int) -> None:
-    for group in grouped(lengths, max_cells):
-        longest = max(lengths[window] for window in group)
-        assert len(group) == 1 or len(group) * longest**2 <= max_cells
-
-
-@given(st.lists(st.integers(1, 12), max_size=20), st.integers(1, 300))
-def test_batch_windows_visits_longest_first(lengths: List[int], max_cells: int) -> None:
-    visited = chain.from_iterable(grouped(lengths, max_cells))
-    in_order = [lengths[window] for window in visited]
-    assert in_order == sorted(lengths, reverse=True)
-
-
-# ----------------------------------------------------------------------- gold
-
-
-def test_spans_in_windows_moves_spans_to_window_positions() -> None:
-    gold = SpanTable.of([(0, 2, 0), (3, 5, 1)])
-    placed = spans_in_windows(gold, np.asarray([0, 3]), np.asarray([3, 6]))
-    assert [table.rows() for table in placed.spans] == [
-        [(0, 2, 0, 1.0)],
-        [(0, 2, 1, 1.0)],
-    ]
-    assert placed.reachable.tolist() == [True, True]
-
-
-def test_spans_in_windows_gives_a_span_to_each_window_that_holds_it() -> None:
-    gold = SpanTable.of([(2, 4, 0)])
-    placed = spans_in_windows(gold, np.asarray([0, 2]), np.asarray([4, 6]))
-    assert [table.start.tolist() for table in placed.spans] == [[2], [0]]
-
-
-def test_spans_in_windows_tells_which_spans_fit_in_none() -> None:
-    gold = SpanTable.of([(0, 2, 0), (2, 4, 0), (0, 6, 0)])
-    placed = spans_in_windows(gold, np.asarray([0, 3]), np.asarray([3, 6]))
-    assert placed.reachable.tolist() == [True, False, False]
-    assert [table.n_spans for table in placed.spans] == [1, 0]
-
-
-def test_spans_in_windows_holds_a_span_as_long_as_the_window() -> None:
-    placed = spans_in_windows(
-        SpanTable.of([(3, 6, 0)]), np.asarray([3]), np.asarray([6])
-    )
-    assert placed.spans[0].rows() == [(0, 3, 0, 1.0)]
-
-
-def test_spans_in_windows_without_gold_gives_empty_tables() -> None:
-    placed = spans_in_windows(SpanTable.empty(), np.asarray([0]), np.asarray([3]))
-    assert [table.n_spans for table in placed.spans] == [0]
-    assert placed.reachable.tolist() == []
-
-
-def test_spans_in_windows_without_windows_reaches_nothing() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    placed = spans_in_windows(SpanTable.of([(0, 1, 0)]), none, none)
-    assert placed.spans == []
-    assert placed.reachable.tolist() == [False]

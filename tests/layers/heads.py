@@ -1,0 +1,76 @@
+"""A head with known answers, and tasks for it."""
+
+from typing import Any, List, Sequence
+
+import numpy as np
+import torch
+from thinc.api import Model
+from torch import Tensor, nn
+
+from spacy_spanner.codec import Candidates, WindowBatch
+from spacy_spanner.layers.torch_head import HeadTask, build_torch_head, get_shim
+from spacy_spanner.types import Bools, Floats, Ints, SpanTable
+from spacy_spanner.windows import WindowPlan, plan_windows
+
+WIDTH = 3
+
+
+class TokenCodec:
+    """Label single tokens, each label by its own sigmoid."""
+
+    def learnable(self, spans: SpanTable) -> Bools:
+        return spans.end - spans.start == 1
+
+    def targets(
+        self, gold: Sequence[SpanTable], lengths: Ints, **_: Any
+    ) -> List[SpanTable]:
+        return list(gold)
+
+    def loss(
+        self, module: nn.Module, batch: WindowBatch, targets: List[SpanTable]
+    ) -> Tensor:
+        logits = module(batch.vectors)  # (batch, token, label)
+        loss = nn.functional.softplus(logits[batch.mask]).sum()
+        for window, spans in enumerate(targets):
+            loss = loss - logits[window, spans.start, spans.label].sum()
+        return loss
+
+    def candidates(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Candidates:
+        scores = module(batch.vectors).sigmoid()
+        found = (scores >= thresholds) & batch.mask[..., None]
+        window, start, label = found.nonzero(as_tuple=True)
+        return Candidates(window, start, start + 1, label, scores[found])
+
+    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+        return spans.score
+
+
+def head_of(n_labels: int = WIDTH) -> Model:
+    """Build a head whose logit of a label is one value of the vector."""
+    head = build_torch_head(nn.Linear)
+    head.set_dim("nI", WIDTH)
+    head.set_dim("nO", n_labels)
+    head.initialize()
+    with torch.no_grad():
+        module = get_shim(head).module
+        module.weight.copy_(torch.eye(n_labels, WIDTH))
+        module.bias.zero_()
+    return head
+
+
+def plan_of(lengths: Sequence[int], **settings: Any) -> WindowPlan:
+    defaults = {"mode": "doc", "max_window": 100, "stride": 0}
+    return plan_windows(lengths, [None] * len(lengths), **{**defaults, **settings})
+
+
+def task_of(plan: WindowPlan, gold: Any = None, **changes: Any) -> HeadTask:
+    thresholds = np.full(WIDTH, 0.5, dtype="f")
+    rng = np.random.default_rng(0)
+    return HeadTask(TokenCodec(), plan, 1000, thresholds, gold, rng)._replace(**changes)
+
+
+def vectors_of(*lengths: int) -> List[np.ndarray]:
+    rng = np.random.default_rng(1)
+    return [rng.normal(size=(length, WIDTH)).astype("f") for length in lengths]
