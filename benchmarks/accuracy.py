@@ -1,11 +1,11 @@
 """Precision, recall, F1, calibration, time and memory at an equal training budget.
 
 python benchmarks/accuracy.py DATA --models span_biaffine,spancat --seeds 0,1
+python benchmarks/accuracy.py DATA --models span_locate_label --later soft_nms=false
 """
 
 from pathlib import Path
-from statistics import mean, stdev
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import typer
 from common import (
@@ -20,9 +20,23 @@ from measuring import in_fresh_process, peak_memory_mb, write_json
 from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from wasabi import table
 
-from spacy_spanner.scorers import score_spans
+from spacy_spanner.evaluation.analyses.experiments import scores_of
+from spacy_spanner.evaluation.analyses.summaries import (
+    LENGTH_GROUPS,
+    average,
+    with_groups,
+)
+from spacy_spanner.evaluation.tables import mean_and_spread, percent
 
-HEADER = ("model", "seed", "P", "R", "F1", "F1 nested", "ECE", "train s", "peak MB")
+SCORES = {
+    "P": "p",
+    "R": "r",
+    "F1": "f",
+    "F1 nested": "nested_f",
+    **{f"F1 {group}": group for group in LENGTH_GROUPS},
+    "ECE": "ece",
+}
+HEADER = ("model", "seed", *SCORES, "train s", "peak MB")
 
 
 def measure(
@@ -36,12 +50,14 @@ def measure(
     seed: int,
     decay: bool,
     settings: Dict[str, Any],
-) -> Dict[str, Any]:
-    """Train one system on the training part, and score it once on the test part.
+    later: Sequence[str],
+) -> List[Dict[str, Any]]:
+    """Train one system on the training part, and score it on the test part.
 
     settings (Dict[str, Any]): of the component, where they differ from its defaults.
-    RETURNS (Dict[str, Any]): the row of the table. The last epoch counts; nothing is
-        chosen on the test part.
+    later (Sequence[str]): settings to change after training, each for itself.
+    RETURNS (List[Dict[str, Any]]): a row of the table, and one for each later change.
+        The last epoch counts; nothing is chosen on the test part.
     """
     nlp = build_pipeline(system, encoder, settings)
     corpus = read_corpus(dataset, folder, nlp)
@@ -56,36 +72,36 @@ def measure(
         decay=decay,
     )
     test = to_examples(corpus.test)
-    for example in test:
-        example.predicted = nlp(example.predicted)
-    scores = score_spans(test, spans_key=SPANS_KEY)
-    names = ("p", "r", "f", "nested_f", "ece")
-    return {
-        "model": system,
-        "seed": seed,
-        **{name: scores[f"spans_{SPANS_KEY}_{name}"] for name in names},
-        "seconds": seconds,
-        "memory_mb": peak_memory_mb(),
-    }
+    pipe: Any = nlp.get_pipe(system)
+    rows = []
+    for change in ["", *later]:
+        saved = dict(pipe.cfg)
+        pipe.cfg.update(read_settings([change] if change else []))
+        scores = with_groups(scores_of(nlp, test, SPANS_KEY))
+        pipe.cfg.update(saved)
+        row = {"model": f"{system}, {change}" if change else system, "seed": seed}
+        row.update({name: scores[name] for name in SCORES.values()})
+        rows.append({**row, "seconds": seconds, "memory_mb": peak_memory_mb()})
+    return rows
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
     """RETURNS (List[str]): the cells of one line."""
-    percent = [
-        "-" if result[key] is None else f"{100 * result[key]:.1f}"
-        for key in ("p", "r", "f", "nested_f", "ece")
-    ]
-    time_and_memory = [f"{result['seconds']:.0f}", f"{result['memory_mb']:.0f}"]
-    return [result["model"], str(result["seed"]), *percent, *time_and_memory]
+    shares = [percent(result[name]) for name in SCORES.values()]
+    cost = [f"{result['seconds']:.0f}", f"{result['memory_mb']:.0f}"]
+    return [result["model"], str(result["seed"]), *shares, *cost]
 
 
-def summarize(results: List[Dict[str, Any]]) -> List[str]:
-    """RETURNS (List[str]): mean and standard deviation of F1, a line per model."""
+def to_means(results: List[Dict[str, Any]]) -> List[List[str]]:
+    """RETURNS (List[List[str]]): means and standard deviations over seeds, a line for
+    each model.
+    """
     lines = []
     for model in dict.fromkeys(result["model"] for result in results):
-        values = [100 * r["f"] for r in results if r["model"] == model]
-        spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-        lines.append(f"{model}: F1 {mean(values):.1f}{spread} ({len(values)} seeds)")
+        found = [result for result in results if result["model"] == model]
+        scores = average(found)
+        cells = [mean_and_spread(**scores[name]) for name in SCORES.values()]
+        lines.append([model, str(len(found)), *cells])
     return lines
 
 
@@ -101,6 +117,9 @@ def main(
     settings: List[str] = typer.Option(
         [], "--set", help="Setting of the components, such as boundary_smoothing=0"
     ),
+    later: List[str] = typer.Option(
+        [], help="Setting to change after training, to score that too"
+    ),
     output: Optional[Path] = OUTPUT,
 ) -> None:
     """Train and test every model with every seed, each in a process of its own."""
@@ -109,11 +128,12 @@ def main(
         for model in models.split(","):
             options = {"dataset": dataset, "folder": data, "encoder": encoder}
             budget = {"epochs": epochs, "batch_size": batch_size, "seed": seed}
-            budget.update(decay=decay, settings=read_settings(settings))
-            results.append(in_fresh_process(measure, model, **options, **budget))
-            print(" ".join(to_row(results[-1])), flush=True)
+            budget.update(decay=decay, settings=read_settings(settings), later=later)
+            rows = in_fresh_process(measure, model, **options, **budget)
+            print("\n".join(" ".join(to_row(row)) for row in rows), flush=True)
+            results.extend(rows)
     print(table([to_row(r) for r in results], header=HEADER, divider=True))
-    print("\n".join(summarize(results)))
+    print(table(to_means(results), header=("mean of", "seeds", *SCORES), divider=True))
     if output is not None:
         setup = {"dataset": dataset, "encoder": encoder, "epochs": epochs}
         write_json(output, results, setup=setup, settings=settings)

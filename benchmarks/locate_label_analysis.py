@@ -2,6 +2,9 @@
 
 python benchmarks/locate_label_analysis.py DATA --encoder cnn --epochs 20
 python benchmarks/locate_label_analysis.py DATA --pipeline training/mine/model-best
+python benchmarks/locate_label_analysis.py test.spacy --pipeline PATH
+
+With --plot, and matplotlib, lengths and offsets are drawn.
 """
 
 from collections import Counter
@@ -13,7 +16,6 @@ import numpy as np
 import spacy
 import typer
 from common import (
-    SPANS_KEY,
     build_pipeline,
     read_corpus,
     read_settings,
@@ -21,13 +23,17 @@ from common import (
     train_from_start,
 )
 from measuring import write_json
-from options import DATA, DATASET, ENCODER, OUTPUT
+from options import DATASET, ENCODER, OUTPUT
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.training import Example
 from torch import Tensor
 from wasabi import table
 
+from spacy_spanner.evaluation.analyses.losses import prepare_examples
 from spacy_spanner.evaluation.counts import count_groups
+from spacy_spanner.evaluation.predicting import read_corpus as read_spacy
+from spacy_spanner.evaluation.predicting import read_predictions
 from spacy_spanner.evaluation.records import Reading, SpanKey
 from spacy_spanner.gold import plan_docs
 from spacy_spanner.layers.span_model import SpanInput
@@ -84,19 +90,30 @@ def trained_pipeline(
     return nlp
 
 
-def find_component(nlp: Language) -> Any:
-    """RETURNS (SpanRecognizer): the first component of the factory."""
+def find_component(nlp: Language) -> str:
+    """RETURNS (str): name of the first component of the factory."""
     names = [
         name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == FACTORY
     ]
     if not names:
         raise typer.BadParameter(f"the pipeline has no {FACTORY}")
-    return nlp.get_pipe(names[0])
+    return names[0]
 
 
-def watch_first_stage(nlp: Language, docs: Sequence[Doc]) -> FirstStage:
-    """RETURNS (FirstStage): counts over all documents."""
-    pipe = find_component(nlp)
+def read_test(data: Path, dataset: str, nlp: Language, key: str) -> List[Example]:
+    """RETURNS (List[Example]): of a `.spacy` file, or the test part of a dataset."""
+    if data.is_file():
+        return read_spacy(data, nlp, key)
+    return to_examples(read_corpus(dataset, data, nlp).test)
+
+
+def watch_first_stage(pipe: Any, docs: Sequence[Doc]) -> FirstStage:
+    """Let the first stage read documents.
+
+    pipe (SpanRecognizer): the component.
+    docs (Sequence[Doc]): as the components in front of it leave them.
+    RETURNS (FirstStage): counts over all documents.
+    """
     codec = WatchedCodec(**asdict(pipe.codec))
     for first in range(0, len(docs), DOCS_AT_ONCE):
         batch = list(docs[first : first + DOCS_AT_ONCE])
@@ -130,15 +147,6 @@ def count_moves(before: Tensor, after: Tensor) -> Counter:
     return Counter(np.clip(moves, -limit, limit).tolist())
 
 
-def read(gold: Doc, predicted: Doc, key: str) -> Reading:
-    """RETURNS (Reading): the spans of a document beside those of its prediction."""
-    right, found = (
-        {(span.start, span.end, span.label_) for span in spans}
-        for spans in (gold.spans[SPANS_KEY], predicted.spans[key])
-    )
-    return Reading(right, dict.fromkeys(found), [])
-
-
 def by_length(
     readings: Sequence[Reading], sizes: Sequence[int]
 ) -> List[Dict[str, Any]]:
@@ -161,14 +169,15 @@ def by_length(
     return [{"length": name, **counts[name].as_dict()} for name in ranges]
 
 
-def analyse(nlp: Language, docs: Sequence[Doc]) -> Dict[str, Any]:
+def analyse(nlp: Language, data: Path, dataset: str) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): all tables for one corpus."""
-    pipe = find_component(nlp)
-    bare = [example.predicted for example in to_examples(docs)]
-    first = watch_first_stage(nlp, bare)
-    predicted = list(nlp.pipe(bare, batch_size=DOCS_AT_ONCE))
+    name = find_component(nlp)
+    pipe: Any = nlp.get_pipe(name)
     key = pipe.settings.spans_key
-    readings = [read(*pair, key) for pair in zip(docs, predicted)]
+    examples = read_test(data, dataset, nlp, key)
+    seen = [example.predicted for example in prepare_examples(nlp, name, examples)]
+    first = watch_first_stage(pipe, seen)
+    readings = read_predictions(nlp, examples, key)
     n_gold = sum(len(reading.gold) for reading in readings)
     n_moves = max(first.n_kept, 1)
     return {
@@ -199,17 +208,15 @@ def print_tables(result: Dict[str, Any]) -> None:
     header = ("length", "entities", "P", "R", "F1")
     print(table(rows, header=header, divider=True, aligns=("l", *"rrrr")))
     print("* no seed of this length was seen in training\n")
-    limit = LARGEST_OFFSET + 1
-    moves = range(-limit, limit + 1)
     rows = [
         (
-            f"{move:+d} and beyond" if abs(move) == limit else f"{move:+d}",
+            name,
             *(
                 f"{100 * result['offsets'][side].get(str(move), 0):.2f}"
                 for side in ("start", "end")
             ),
         )
-        for move in moves
+        for move, name in move_names().items()
     ]
     print(
         table(
@@ -223,8 +230,47 @@ def print_tables(result: Dict[str, Any]) -> None:
     print(f"different proposals per entity: {result['proposals_per_entity']:.2f}")
 
 
+def move_names() -> Dict[int, str]:
+    """RETURNS (Dict[int, str]): what the offsets that were counted are called."""
+    limit = LARGEST_OFFSET + 1
+    return {
+        move: f"{move:+d} and beyond" if abs(move) == limit else f"{move:+d}"
+        for move in range(-limit, limit + 1)
+    }
+
+
+def plot(result: Dict[str, Any], path: Path) -> None:
+    """Draw F1 by length, with seeds of that length in training or not, and how often
+    boundaries were moved how far.
+    """
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4))
+    rows = [row for row in result["by_length"] if row["length"] not in GROUPS]
+    for text, marked in (("seed length", False), ("no seed length", True)):
+        chosen = [row for row in rows if row["length"].endswith("*") == marked]
+        sizes = [int(row["length"].rstrip("*")) for row in chosen]
+        axes[0].bar(sizes, [100 * (row["f"] or 0) for row in chosen], label=text)
+    axes[0].set_xlabel("tokens of the entity")
+    axes[0].set_ylabel("F1")
+    axes[0].margins(y=0.2)  # room for the legend
+    for place, (side, shares) in enumerate(result["offsets"].items()):
+        places = [move + 0.4 * place - 0.2 for move in move_names()]
+        heights = [100 * shares.get(str(move), 0) for move in move_names()]
+        axes[1].bar(places, heights, width=0.4, label=side)
+    axes[1].set_yscale("log")
+    axes[1].set_xlabel("predicted offset, tokens (the outermost: and beyond)")
+    axes[1].set_ylabel("% of the seeds that passed the filter")
+    for axis in axes:
+        axis.legend()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
 def main(
-    data: Path = DATA,
+    data: Path = typer.Argument(
+        ..., help="Folder with the datasets, or with --pipeline a .spacy file"
+    ),
     dataset: str = DATASET,
     pipeline: Optional[Path] = typer.Option(None, help="Trained; else one is trained"),
     encoder: str = ENCODER,
@@ -233,16 +279,21 @@ def main(
         [], "--set", help="Setting of the component, such as use_filter=false"
     ),
     output: Optional[Path] = OUTPUT,
+    plot_path: Optional[Path] = typer.Option(None, "--plot", help="PNG file to write"),
 ) -> None:
     """Analyse a trained pipeline, or train one, on the test part of a dataset."""
     if pipeline is not None:
         nlp = spacy.load(pipeline)
-    else:
+    elif data.is_dir():
         nlp = trained_pipeline(data, dataset, encoder, epochs, read_settings(settings))
-    result = analyse(nlp, read_corpus(dataset, data, nlp).test)
+    else:
+        raise typer.BadParameter(f"{data} is no folder: give a trained --pipeline")
+    result = analyse(nlp, data, dataset)
     print_tables(result)
     if output is not None:
         write_json(output, result)
+    if plot_path is not None:
+        plot(result, plot_path)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from .helpers import FACTORIES
+from .evaluation.test_predicting import write_corpus as write_spacy
+from .helpers import FACTORIES, trained_copy
 from .training.runs import make_config, write_corpus
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -66,6 +67,21 @@ def test_accuracy_takes_settings_of_a_component(data: Path, tmp_path: Path) -> N
     options = ("--models", "span_biaffine", "--epochs", 8, "--set", "max_width=1")
     (row,) = run("accuracy.py", data, *options, "--output", tmp_path / "accuracy.json")
     assert row["r"] < 0.9  # every second entity has two tokens
+    assert row["1-4"] == row["f"]
+    assert row["10+"] is None
+
+
+@pytest.mark.slow
+def test_accuracy_scores_later_changes_of_the_trained_model(
+    data: Path, tmp_path: Path
+) -> None:
+    options = ["--models", "span_biaffine", "--epochs", 8]
+    options += ["--later", "overlap=flat", "--later", "threshold=1.0"]
+    rows = run("accuracy.py", data, *options, "--output", tmp_path / "accuracy.json")
+    names = ["span_biaffine", "span_biaffine, overlap=flat"]
+    assert [row["model"] for row in rows] == [*names, "span_biaffine, threshold=1.0"]
+    # Of "IL-2" and "IL-2 gene" only one is left.
+    assert [round(row["r"], 2) for row in rows] == [1.0, 0.67, 0.0]
 
 
 @pytest.mark.slow
@@ -141,6 +157,29 @@ def test_locate_label_analysis_counts_what_the_stages_do(
     assert 0.9 < result["proposals_per_entity"] < 5
     for moves in result["offsets"].values():
         assert sum(moves.values()) == pytest.approx(1)
+
+
+@pytest.mark.slow
+def test_locate_label_analysis_of_a_pipeline_on_a_file(tmp_path: Path) -> None:
+    nlp = trained_copy("span_locate_label")
+    nlp.add_pipe("sentencizer", first=True)
+    nlp.to_disk(tmp_path / "model")
+    test = write_spacy(tmp_path, nlp)
+    figure, output = tmp_path / "stages.png", tmp_path / "analysis.json"
+    options = ("--pipeline", tmp_path / "model", "--plot", figure, "--output", output)
+    result = run("locate_label_analysis.py", test, *options)
+    rows = {row["length"]: row for row in result["by_length"]}
+    assert (rows["1"]["gold"], rows["all"]["gold"]) == (2, 6)
+    assert rows["all"]["f"] == 1.0
+    assert figure.stat().st_size > 1000
+
+
+def test_locate_label_analysis_of_a_file_asks_for_a_pipeline(tmp_path: Path) -> None:
+    path = tmp_path / "test.spacy"
+    words = [sys.executable, str(BENCHMARKS / "locate_label_analysis.py"), str(path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "--pipeline" in done.stderr
 
 
 @pytest.mark.slow

@@ -16,10 +16,14 @@ FRACTIONS = (0.125, 0.25, 0.5, 0.75, 1.0)
 
 
 def best_part(run: Dict[str, Any]) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): scores on the test data, or else on dev, and F1 of the
-    groups of lengths.
+    """RETURNS (Dict[str, Any]): scores on the test data, or else on dev; see
+    `with_groups`.
     """
-    scores = run["scores"].get("test") or run["scores"]["dev"]
+    return with_groups(run["scores"].get("test") or run["scores"]["dev"])
+
+
+def with_groups(scores: Dict[str, Any]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the scores, and F1 of the groups of lengths."""
     classes = scores.get("by_length") or {}
     joined = {
         group: joined_f([classes[name] for name in names if name in classes])
@@ -44,12 +48,23 @@ def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[fl
     """Average the scores of trainings that differ by chance only.
 
     runs (Sequence[Dict[str, Any]]): see `experiments.run_variants`.
+    RETURNS (Dict[str, Dict[str, Optional[float]]]): see `average`.
+    """
+    return average([best_part(run) for run in runs])
+
+
+def average(
+    scores: Sequence[Dict[str, Any]],
+) -> Dict[str, Dict[str, Optional[float]]]:
+    """Average each of `SCORES`.
+
+    scores (Sequence[Dict[str, Any]]): of each training.
     RETURNS (Dict[str, Dict[str, Optional[float]]]): by score its `mean` and `sd` (None
         for one training); both None where some training has no such score.
     """
     found: Dict[str, Dict[str, Optional[float]]] = {}
     for name in SCORES:
-        values = [best_part(run).get(name) for run in runs]
+        values = [each.get(name) for each in scores]
         known = [value for value in values if value is not None]
         whole = bool(known) and len(known) == len(values)
         found[name] = {
