@@ -18,6 +18,8 @@ from common import (
 )
 from measuring import in_fresh_process, peak_memory_mb, write_json
 from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
+from spacy.language import Language
+from spacy.training import Example
 from wasabi import table
 
 from spacy_spanner.evaluation.analyses.experiments import scores_of
@@ -45,44 +47,43 @@ def measure(
     dataset: str,
     folder: Path,
     encoder: str,
-    epochs: int,
-    batch_size: int,
-    seed: int,
-    decay: bool,
     settings: Dict[str, Any],
     later: Sequence[str],
+    **budget: Any,
 ) -> List[Dict[str, Any]]:
     """Train one system on the training part, and score it on the test part.
 
     settings (Dict[str, Any]): of the component, where they differ from its defaults.
     later (Sequence[str]): settings to change after training, each for itself.
+    **budget: see `train_from_start`.
     RETURNS (List[Dict[str, Any]]): a row of the table, and one for each later change.
         The last epoch counts; nothing is chosen on the test part.
     """
     nlp = build_pipeline(system, encoder, settings)
     corpus = read_corpus(dataset, folder, nlp)
     examples = to_examples(corpus.train)
-    seconds = train_from_start(
-        nlp,
-        examples,
-        encoder=encoder,
-        epochs=epochs,
-        batch_size=batch_size,
-        seed=seed,
-        decay=decay,
-    )
+    seconds = train_from_start(nlp, examples, encoder=encoder, **budget)
     test = to_examples(corpus.test)
-    pipe: Any = nlp.get_pipe(system)
     rows = []
     for change in ["", *later]:
-        saved = dict(pipe.cfg)
-        pipe.cfg.update(read_settings([change] if change else []))
-        scores = with_groups(scores_of(nlp, test, SPANS_KEY))
-        pipe.cfg.update(saved)
-        row = {"model": f"{system}, {change}" if change else system, "seed": seed}
+        scores = score_changed(nlp, system, test, change)
+        row = {"model": f"{system}, {change}" if change else system}
         row.update({name: scores[name] for name in SCORES.values()})
-        rows.append({**row, "seconds": seconds, "memory_mb": peak_memory_mb()})
+        row.update(seed=budget["seed"], seconds=seconds, memory_mb=peak_memory_mb())
+        rows.append(row)
     return rows
+
+
+def score_changed(
+    nlp: Language, system: str, test: Sequence[Example], change: str
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): scores with a setting that differs; "" for none."""
+    pipe: Any = nlp.get_pipe(system)
+    saved = dict(pipe.cfg)
+    pipe.cfg.update(read_settings([change] if change else []))
+    scores = with_groups(scores_of(nlp, test, SPANS_KEY))
+    pipe.cfg.update(saved)
+    return scores
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:

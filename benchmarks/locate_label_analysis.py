@@ -152,7 +152,7 @@ def by_length(
 ) -> List[Dict[str, Any]]:
     """Score each length of entities, and groups of lengths.
 
-    sizes (Sequence[int]): lengths of the seeds in training; others are marked.
+    sizes (Sequence[int]): lengths that seeds have in training; others are marked.
     RETURNS (List[Dict[str, Any]]): a row for each length that gold has.
     """
     lengths = sorted({end - start for one in readings for start, end, _ in one.gold})
@@ -207,7 +207,7 @@ def print_tables(result: Dict[str, Any]) -> None:
     ]
     header = ("length", "entities", "P", "R", "F1")
     print(table(rows, header=header, divider=True, aligns=("l", *"rrrr")))
-    print("* no seed of this length was seen in training\n")
+    print("* no length of seeds in training (window_sizes)\n")
     rows = [
         (
             name,

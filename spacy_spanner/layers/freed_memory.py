@@ -13,10 +13,10 @@ from typing import Callable, Optional
 
 # Returning memory and asking for it again takes some tenths of a second. It is worth
 # that where a good deal has gathered, and the next step will not find its place in it,
-# or where very much has.
-MUCH = 400 * 1024**2
+# or where very much has. What other limits cost and bring is in docs/performance.md.
+MUCH = 600 * 1024**2
 VERY_MUCH = 2 * MUCH
-LARGE = 1.5  # times the mean size of the steps before
+LARGE = 2.0  # times the mean size of the steps before
 SHARE_OF_NEW = 0.05  # of the last step in this mean
 
 

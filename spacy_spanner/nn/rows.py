@@ -1,7 +1,19 @@
-"""Rows of padded batches."""
+"""Rows of padded batches, and of columns."""
 
 import torch
 from torch import Tensor
+
+
+def rows_of(mask: Tensor) -> Tensor:
+    """Find the rows that a mask chooses, for all columns that are to be cut to them.
+
+    A device is waited for here, once; indexing with the mask would wait in each column.
+
+    mask (Tensor): (row,)
+    RETURNS (Tensor): their numbers.
+    """
+    (rows,) = mask.nonzero(as_tuple=True)
+    return rows
 
 
 def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:

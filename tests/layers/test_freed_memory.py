@@ -98,10 +98,10 @@ def freed(heap: Heap) -> FreedMemory:
 @pytest.mark.parametrize(
     "size, gathered, n_returns",
     [
-        pytest.param(160, MUCH + PAGE, 1, id="large"),
-        pytest.param(160, MUCH - PAGE, 0, id="large, little gathered"),
-        pytest.param(140, MUCH + PAGE, 0, id="as always"),
-        pytest.param(140, VERY_MUCH + PAGE, 1, id="as always, very much gathered"),
+        pytest.param(210, MUCH + PAGE, 1, id="large"),
+        pytest.param(210, MUCH - PAGE, 0, id="large, little gathered"),
+        pytest.param(190, MUCH + PAGE, 0, id="as always"),
+        pytest.param(190, VERY_MUCH + PAGE, 1, id="as always, very much gathered"),
         pytest.param(1, VERY_MUCH - PAGE, 0, id="small"),
     ],
 )
@@ -112,10 +112,10 @@ def test_memory_is_given_back_before_a_step_that_needs_it(
 
 
 def test_a_step_is_large_among_those_before_it(heap: Heap, freed: FreedMemory) -> None:
-    assert heap.returns(freed, [160, 160], MUCH + PAGE) == 2
-    heap.returns(freed, [160] * 100, 0)
-    assert heap.returns(freed, [160, 160], MUCH + PAGE) == 0
-    assert heap.returns(freed, [240], MUCH + PAGE) == 1
+    assert heap.returns(freed, [220, 220], MUCH + PAGE) == 2
+    heap.returns(freed, [220] * 100, 0)
+    assert heap.returns(freed, [220, 220], MUCH + PAGE) == 0
+    assert heap.returns(freed, [450], MUCH + PAGE) == 1
 
 
 def test_memory_in_use_is_not_asked_for_again_and_again(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ...codec import Candidates, WindowBatch, best_labels
 from ...nn.losses import focal_binary_cross_entropy, focal_cross_entropy
+from ...nn.rows import rows_of
 from ...settings import (
     at_least,
     check,
@@ -71,7 +72,8 @@ class LocateLabelCodec:
     soft_examples (float): η, how much less unclear examples weigh; 0 for equal weights.
     negatives (Optional[int]): negative seeds in training for each positive one; all if
         None.
-    extra_negatives (int): negative seeds on top of that in each window.
+    extra_negatives (int): negative seeds on top of that in each window; without effect
+        where all are taken.
     filter_focus (float): γ of the filter's focal loss; 0 gives cross entropy.
     class_focus (float): the same for the classifier.
     filter_weight, regressor_weight, class_weight (float): λ1, λ2, λ3 of the losses.
@@ -178,17 +180,14 @@ class LocateLabelCodec:
                 logits, examples.positive, examples.weight, self.filter_focus
             )
             passing = logits.sigmoid() >= self.filter_threshold
-            examples = examples.take(passing | examples.positive)
+            examples = examples.take(rows_of(passing | examples.positive))
         spans = examples.spans
         if self.use_regressor:
             offsets = reader.regress(spans)
-            right = examples.take(examples.positive)
+            positive = rows_of(examples.positive)
+            right = examples.take(positive)
             loss += self.regressor_weight * regression_loss(
-                right.spans,
-                offsets[examples.positive],
-                right.start,
-                right.end,
-                right.weight,
+                right.spans, offsets[positive], right.start, right.end, right.weight
             )
             adjusted = adjust(spans, offsets.detach(), reader.lengths)
             # As in prediction: were a span learned from once for each seed that moves
@@ -231,7 +230,7 @@ class LocateLabelCodec:
         kept = seeds
         if self.use_filter:
             passing = reader.filter(seeds).sigmoid() >= self.filter_threshold
-            kept = seeds.take(passing)
+            kept = seeds.take(rows_of(passing))
         if LOGGER.isEnabledFor(logging.DEBUG):
             n_seeds, n_kept = len(seeds.window), len(kept.window)
             LOGGER.debug("The filter kept %s of %s seeds.", n_kept, n_seeds)

@@ -46,7 +46,7 @@ class Examples(NamedTuple):
     weight: Tensor
 
     def take(self, rows: Tensor) -> "Examples":
-        """RETURNS (Examples): the rows chosen by a mask."""
+        """RETURNS (Examples): the rows with these numbers."""
         return Examples(self.spans.take(rows), *(column[rows] for column in self[1:]))
 
 

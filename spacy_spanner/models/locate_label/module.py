@@ -29,7 +29,7 @@ class Spans(NamedTuple):
     last: Tensor
 
     def take(self, rows: Tensor) -> "Spans":
-        """RETURNS (Spans): the rows chosen by index or by mask."""
+        """RETURNS (Spans): the rows with these numbers."""
         return Spans(*(column[rows] for column in self))
 
 

@@ -1,5 +1,6 @@
 """Overlap, weights, adjusted boundaries and the loss of the regressor, by hand."""
 
+from math import nan
 from typing import List, Tuple
 
 import pytest
@@ -109,6 +110,7 @@ def test_soft_weights_of_clear_examples_are_one(eta: float) -> None:
         ((2.0, 0.0), (2, 3)),
         ((1.0, 0.0), (3, 3)),
         ((-1e20, 1e20), (0, 5)),
+        ((nan, nan), (2, 3)),
     ],
 )
 def test_adjust_by_hand(offset: Interval, expected: Tuple[int, int]) -> None:

@@ -10,6 +10,7 @@ from torch import nn
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
 
 from .helpers import YES, Answers, Rows, Undecided, batch_of, targets_of
+from .test_real_networks import real_batch, real_networks
 
 # One positive of IoU 1, and a negative that overlaps by a half, in a window of 3.
 LOSS_CODEC = LocateLabelCodec(
@@ -106,3 +107,32 @@ def test_loss_of_a_batch_is_the_sum_over_windows() -> None:
     targets = targets_of(LOSS_CODEC, gold, [2, 1, 2])
     loss = LOSS_CODEC.loss(Undecided(), batch_of([2, 1, 2]), targets)
     assert loss.item() == pytest.approx(6 * (log(2) + log(3)), rel=1e-5)
+
+
+def test_loss_without_any_seed_is_zero_and_runs_backward() -> None:
+    codec = LocateLabelCodec(negatives=0, extra_negatives=0)
+    module, batch = real_networks(), real_batch()
+    targets = targets_of(codec, [[]] * len(batch.lengths), batch.lengths.tolist())
+    assert len(targets.seeds.window) == 0
+    loss = codec.loss(module, batch, targets)
+    loss.backward()
+    assert loss.item() == 0.0
+
+
+def test_loss_of_gold_that_no_seed_fits_teaches_the_gold_alone() -> None:
+    codec = replace(LOSS_CODEC, window_sizes=[50], use_regressor=False)
+    targets = targets_of(codec, [LOSS_GOLD], [2])
+    module = Undecided()
+    loss = codec.loss(module, batch_of([2]), targets)
+    assert module.asked["classify"] == [(0, 0, 0)]
+    assert loss.item() == pytest.approx(log(2) + log(3))
+
+
+@pytest.mark.parametrize("threshold, n_passing", [(0.0, 3), (0.5, 3), (1.0, 1)])
+def test_loss_of_the_second_stage_by_the_filter_threshold(
+    threshold: float, n_passing: int
+) -> None:
+    # Undecided, the filter gives one half to all; the positive seed always passes.
+    module = Undecided()
+    loss_of(replace(LOSS_CODEC, filter_threshold=threshold), module)
+    assert len(module.asked["classify"]) == n_passing
