@@ -227,6 +227,7 @@ class SpanRecognizer(LabelledPipe):
             return [[] for _ in docs]
         settings = self.settings
         plan = plan_docs(docs, settings)
+        self.freed.before_prediction(plan.n_padded)
         output = self.model.predict(SpanInput(docs, self._task(plan)))
         # Positions in the concatenation of all documents: spans of different documents
         # never touch there, so one pass selects for all of them.

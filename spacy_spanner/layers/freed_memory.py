@@ -1,8 +1,9 @@
-"""Freed memory goes back to the system before a step that needs much.
+"""Freed memory goes back to the system before work that needs much.
 
 The tensors of a training step have other sizes than those of the step before, and the
 allocator of the C library keeps what was freed for tensors that fit. A batch with a
-long sentence fits nowhere, and is put on top of all that.
+long sentence fits nowhere, and is put on top of all that; so is what an evaluation
+between the steps reads.
 """
 
 import ctypes
@@ -35,6 +36,17 @@ class FreedMemory:
         """
         mean = size if self.mean_size is None else self.mean_size
         self.mean_size = (1 - SHARE_OF_NEW) * mean + SHARE_OF_NEW * size
+        self._make_room(size, mean)
+
+    def before_prediction(self, size: int) -> None:
+        """Call this before documents are read. Without steps before, nothing is done.
+
+        size (int): as for a step.
+        """
+        if self.mean_size is not None:
+            self._make_room(size, self.mean_size)
+
+    def _make_room(self, size: int, mean: float) -> None:
         gathered = resident_bytes() - self.least
         if gathered > (MUCH if size > LARGE * mean else VERY_MUCH):
             give_back()

@@ -125,6 +125,35 @@ def test_memory_in_use_is_not_asked_for_again_and_again(
     assert heap.returns(freed, [100] * 10, 0) == 1
 
 
+def test_memory_is_given_back_before_much_is_read_after_training(
+    heap: Heap, freed: FreedMemory
+) -> None:
+    heap.resident = heap.in_use + MUCH + PAGE
+    freed.before_prediction(150)
+    assert heap.n_returns == 1  # that of the training
+    freed.before_prediction(210)
+    freed.before_prediction(210)
+    assert heap.n_returns == 2
+    assert freed.mean_size == 100
+
+
+def test_process_that_only_reads_keeps_its_memory(heap: Heap) -> None:
+    heap.resident = heap.in_use + 10 * VERY_MUCH
+    FreedMemory().before_prediction(1000)
+    assert heap.n_returns == 0
+
+
+def test_reading_asks_before_each_group(
+    own_nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: List[int] = []
+    monkeypatch.setattr(
+        FreedMemory, "before_prediction", lambda self, size: sizes.append(size)
+    )
+    docs = list(own_nlp.pipe(["One two three.", "Four.", ""]))
+    assert sizes == [2 * len(docs[0])]
+
+
 def test_training_asks_before_each_step(
     own_nlp: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
