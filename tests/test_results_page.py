@@ -94,6 +94,21 @@ def test_page_shows_where_parts_differ_in_their_machine(page: ModuleType) -> Non
     assert "| threads | 1 |" in text
 
 
+def test_page_limits_memory_of_the_largest_training_with_minilm(
+    page: ModuleType, tmp_path: Path
+) -> None:
+    row = {"model": "span_offset", "seed": 0, "p": 0.5, "r": 0.25, "f": 0.333}
+    row |= {"nested_f": None, "ece": 0.1, "seconds": 7.0, "memory_mb": 2_400.0}
+    rows = [row, {**row, "memory_mb": 2_501.0}, {**row, "model": "spancat"}]
+    accuracy = {
+        encoder: part(rows[: 1 + 2 * (encoder == "minilm")], encoder=encoder)
+        for encoder in ("cnn", "minilm")
+    }
+    text = page.make_page({}, accuracy, quick=False)
+    (line,) = lines_of(text, "whole training")
+    assert line.endswith("| `span_offset` | 2,501.00 | ≤ 2,500 | **no** |")
+
+
 def test_page_takes_accuracy_with_and_without_a_setup(
     page: ModuleType, tmp_path: Path
 ) -> None:
