@@ -25,6 +25,7 @@ class GoldSpans(NamedTuple):
     padded (List[Span]): spans that begin or end with white space, which is never
         predicted.
     unlabelled (List[Span]): spans that were made without a label.
+    empty (List[Span]): spans without tokens.
     unknown (List[Span]): spans with labels that the component does not have.
     """
 
@@ -32,12 +33,13 @@ class GoldSpans(NamedTuple):
     misaligned: List[Span]
     padded: List[Span]
     unlabelled: List[Span]
+    empty: List[Span]
     unknown: List[Span]
 
     @property
     def n_spans(self) -> int:
         """All that should be learned, whether it can be or not."""
-        return self.spans.n_spans + sum(map(len, self[1:4]))
+        return self.spans.n_spans + sum(map(len, self[1:5]))
 
 
 def annotated_spans(doc: Doc, key: str) -> Optional[List[Span]]:
@@ -69,6 +71,8 @@ def gold_spans(
     annotated = annotated_spans(example.reference, key)
     if annotated is None:
         return None
+    empty = [span for span in annotated if not len(span)]
+    annotated = [span for span in annotated if len(span)]
     known = [span for span in annotated if span.label_ in label_ids]
     unlabelled = [span for span in annotated if not span.label_]
     unknown = [s for s in annotated if s.label_ and s.label_ not in label_ids]
@@ -81,7 +85,7 @@ def gold_spans(
         else:
             rows.append((*aligned, label_ids[span.label_]))
     distinct = SpanTable.of(list(dict.fromkeys(rows)))
-    return GoldSpans(distinct, misaligned, padded, unlabelled, unknown)
+    return GoldSpans(distinct, misaligned, padded, unlabelled, empty, unknown)
 
 
 def _align(example: Example, spans: Sequence[Span]) -> List[Optional[tuple]]:
@@ -187,7 +191,14 @@ def write_entities(
         Span(doc, start, end, label=labels[label])
         for start, end, label, _ in choose_in_order(ordered, "flat").rows()
     ]
-    doc.set_ents(sorted(chosen), default="outside" if overwrite else "unmodified")
+    if overwrite:
+        doc.set_ents(sorted(chosen), default="outside")
+        return
+    covered = {token.i for span in chosen for token in span}
+    # Who has read a document has found that these are of no entity.
+    unread = [t.i for t in doc if not t.ent_iob_ and t.i not in covered]
+    outside = [doc[place : place + 1] for place in unread]
+    doc.set_ents(sorted(chosen), outside=outside, default="unmodified")
 
 
 def _is_taken(token: Token) -> bool:

@@ -33,7 +33,7 @@ from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights
 from .spans import resolve_overlaps
-from .temperature import temper
+from .temperature import calibrate
 from .training.parameters import register_pipeline
 from .training.shares import total_of
 from .types import ScoredSpan, SpanTable
@@ -43,6 +43,7 @@ from .windows import WindowPlan
 # batch of long documents never exist all at once.
 TOKENS_AT_ONCE = 20_000
 N_SAMPLE_DOCS = 10
+ROUNDING = 1e-6  # of scores that are tempered there and back
 
 one_thread_after_fork()
 
@@ -147,8 +148,9 @@ class SpanRecognizer(LabelledPipe):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
+        examples = list(examples)
         validate_examples(examples, "SpanRecognizer.update")
-        inputs = self._training_input(list(examples))
+        inputs = self._training_input(examples)
         # All processes that learn from shares of a batch must come here, if empty too.
         inputs = inputs.out_of(total_of(inputs.task.plan.n_windows))
         if not any(len(doc) for doc in inputs.docs):
@@ -186,6 +188,7 @@ class SpanRecognizer(LabelledPipe):
 
     def _training_input(self, examples: Sequence[Example]) -> SpanInput:
         """Read the gold of a batch and place it on the windows."""
+        self._require_sizes()
         settings = self.settings
         docs = [example.predicted for example in examples]
         batch = read_batch(
@@ -213,14 +216,17 @@ class SpanRecognizer(LabelledPipe):
         docs (Iterable[Doc]): the documents.
         RETURNS (List[List[ScoredSpan]]): chosen spans of each in document order.
         """
-        head = self.model.get_ref("output_layer")
-        if not head.has_dim("nO"):
-            raise ValueError(SpacyErrors.E109.format(name=self.name))
+        self._require_sizes()
         return [
             spans
             for group in _in_groups(list(docs), TOKENS_AT_ONCE)
             for spans in self._predict_group(group)
         ]
+
+    def _require_sizes(self) -> None:
+        """RAISES (ValueError): E109 before the component is initialized or loaded."""
+        if not self.model.get_ref("output_layer").has_dim("nO"):
+            raise ValueError(SpacyErrors.E109.format(name=self.name))
 
     def _predict_group(self, docs: List[Doc]) -> List[List[ScoredSpan]]:
         if not any(len(doc) for doc in docs):
@@ -236,8 +242,17 @@ class SpanRecognizer(LabelledPipe):
         spans = spans.take(~space[spans.start] & ~space[spans.end - 1])
         spans = resolve_overlaps(spans, settings.overlap)
         # Behind the choice: tempered scores near 1 may be equal where these differ.
-        spans = spans._replace(score=temper(spans.score, settings.temperature))
+        spans = self._calibrated(spans)
         return _split_by_doc(spans, [len(doc) for doc in docs])
+
+    def _calibrated(self, spans: SpanTable) -> SpanTable:
+        """RETURNS (SpanTable): with tempered scores, if they reach the thresholds."""
+        temperature = self.settings.temperature
+        if temperature == 1.0:
+            return spans
+        score = calibrate(spans.score, temperature)
+        lowest = self.lowest_scores() - ROUNDING
+        return spans._replace(score=score).take(score >= lowest[spans.label])
 
     def set_annotations(
         self, docs: Iterable[Doc], scores: List[List[ScoredSpan]]

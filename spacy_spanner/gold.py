@@ -21,10 +21,12 @@ from .types import Bools, SpanTable
 from .windows import WindowPlan, plan_windows, spans_in_windows
 
 N_SHOWN = 3
+MAX_SHOWN = 100  # letters of a span
 
 MISALIGNED = "with boundaries inside tokens of this tokenizer"
 PADDED = "that begin or end with white space"
 UNLABELLED = "without a label"
+EMPTY = "without tokens"
 TOO_LONG = "longer than max_window"
 OUTSIDE = "that cross the boundary of a sentence or window"
 
@@ -181,7 +183,7 @@ class GoldReader:
             return
         self._reported.update(lost)
         reasons = "; ".join(
-            f"{len(texts)} {reason} (such as {', '.join(map(repr, texts[:N_SHOWN]))})"
+            f"{len(texts)} {reason} (such as {', '.join(map(_shown, texts[:N_SHOWN]))})"
             for reason, texts in lost.items()
         )
         count = sum(map(len, lost.values()))
@@ -274,6 +276,14 @@ def _collect(
     lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
     lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
     lost.setdefault(UNLABELLED, []).extend(_span_texts(gold.unlabelled))
+    lost.setdefault(EMPTY, []).extend(_span_texts(gold.empty))
+
+
+def _shown(text: str) -> str:
+    """RETURNS (str): the text in quotes, without the middle of what is very long."""
+    if len(text) > MAX_SHOWN:
+        text = f"{text[: MAX_SHOWN // 2]} ... {text[-MAX_SHOWN // 2 :]}"
+    return repr(text)
 
 
 def _texts(doc: Doc, spans: SpanTable) -> List[str]:

@@ -126,6 +126,12 @@ class LabelledPipe(StoredPipe):
         """RETURNS (Floats): the lowest score of each label that the head may report,
         which is the threshold without the temperature. Shape: (label,)
         """
+        return temper(self.lowest_scores(), 1 / self.settings.temperature)
+
+    def lowest_scores(self) -> Floats:
+        """RETURNS (Floats): the lowest score of each label to write. Shape: (label,)
+        RAISES (ValueError): SP006 for thresholds of labels that do not exist.
+        """
         settings = self.settings
         special = settings.label_thresholds
         unknown = sorted(set(special) - set(self.labels))
@@ -138,8 +144,7 @@ class LabelledPipe(StoredPipe):
                 )
             )
         numbers = [special.get(label, settings.threshold) for label in self.labels]
-        lowest = np.asarray(numbers, dtype=np.float32)
-        return temper(lowest, 1 / settings.temperature)
+        return np.asarray(numbers, dtype=np.float32)
 
     def from_bytes(
         self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()

@@ -72,7 +72,8 @@ def produced_scores(nlp: Language, examples: Iterable[Example]) -> Optional[Set[
     RETURNS (Optional[Set[str]]): the keys; None if one cannot tell.
     """
     produced = set(GENERAL_SCORES)
-    for _, pipe in nlp.pipeline:
+    # With those that are frozen or sourced, which are switched off only at first.
+    for _, pipe in nlp.components:
         if hasattr(pipe, "score"):
             try:
                 produced.update(pipe.score(examples))

@@ -12,7 +12,7 @@ from .types import Bools, Floats
 
 LOWEST, HIGHEST = 0.05, 20.0
 N_STEPS = 60
-# Keeps the logarithm of a score of 0 or 1 finite where a likelihood is computed.
+# Keeps the log-odds of a score of 0 or 1 finite.
 TINY = 1e-6
 
 
@@ -30,6 +30,20 @@ def temper(score: Floats, temperature: float) -> Floats:
         log_odds = (np.log(exact) - np.log1p(-exact)) / temperature
         tempered = 1.0 / (1.0 + np.exp(-log_odds))
     return tempered.astype(np.float32)
+
+
+def calibrate(score: Floats, temperature: float) -> Floats:
+    """Temper the scores of spans, as the fit sees them.
+
+    A score that has been rounded to 0 or 1 counts as very near to it, for else no
+    temperature could move it.
+
+    score (Floats), temperature (float): see `temper`. (span,)
+    RETURNS (Floats): in [0, 1]. (span,)
+    """
+    if temperature == 1.0:
+        return score
+    return temper(np.clip(score, TINY, 1 - TINY), temperature)
 
 
 def fit_temperature(score: Floats, right: Bools) -> float:

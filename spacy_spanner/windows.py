@@ -138,14 +138,22 @@ class WindowSpans(NamedTuple):
 def spans_in_windows(spans: SpanTable, starts: Ints, ends: Ints) -> WindowSpans:
     """Give each window of one document the gold spans that lie inside it.
 
+    Time and memory grow with windows, spans and what is given, not with products.
+
     spans (SpanTable): the document's gold.
-    starts, ends (Ints): the document's windows. Shape: (window,)
+    starts, ends (Ints): the document's windows, both ascending. Shape: (window,)
     RETURNS (WindowSpans): spans by window, and what fits in none.
     """
-    inside = (spans.start[None, :] >= starts[:, None]) & (
-        spans.end[None, :] <= ends[:, None]
-    )  # (window, span)
+    # The windows that hold a span are neighbours.
+    first = np.searchsorted(ends, spans.end)
+    n_windows = np.maximum(np.searchsorted(starts, spans.start, "right") - first, 0)
+    span = np.repeat(np.arange(spans.n_spans), n_windows)  # (pair,)
+    before = np.repeat(np.cumsum(n_windows) - n_windows, n_windows)
+    window = first[span] + np.arange(len(span)) - before
+    order = np.argsort(window, kind="stable")
+    bounds = np.searchsorted(window[order], np.arange(len(starts) + 1))
     by_window = [
-        spans.take(row).shift(-start) for row, start in zip(inside, starts.tolist())
+        spans.take(span[order[low:high]]).shift(-start)
+        for low, high, start in zip(bounds, bounds[1:], starts.tolist())
     ]
-    return WindowSpans(by_window, np.asarray(inside.any(axis=0)))
+    return WindowSpans(by_window, n_windows > 0)

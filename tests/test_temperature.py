@@ -1,13 +1,16 @@
 """Scores after temperature scaling, by themselves and in a component."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.temperature import fit_temperature, temper
+from spacy_spanner.layers.torch_head import HeadOutput
+from spacy_spanner.temperature import TINY, calibrate, fit_temperature, temper
+from spacy_spanner.types import SpanTable
 
 from .helpers import predict_nested, scored_spans, trained_copy
 
@@ -53,6 +56,20 @@ def test_fit_by_hand() -> None:
     assert fit_temperature(scores, right) == pytest.approx(2.0, abs=1e-3)
 
 
+def test_fit_of_scores_that_were_rounded_to_1_calibrates_them() -> None:
+    scores = np.ones(1000, dtype="f")
+    right = np.arange(1000) % 10 > 0
+    temperature = fit_temperature(scores, right)
+    assert calibrate(scores, temperature).mean() == pytest.approx(0.9, abs=1e-3)
+
+
+def test_calibrate_moves_the_ends_and_keeps_the_order() -> None:
+    scores = np.asarray([0.0, 0.5, 0.999, 1.0], dtype="f")
+    found = calibrate(scores, 4.0)
+    assert 0 < found[0] < found[1] == 0.5 < found[2] < found[3] < 1
+    assert calibrate(scores, 1.0) is scores
+
+
 @pytest.mark.parametrize("right", [[], [True, True], [False, False]])
 def test_fit_without_contrast_changes_nothing(right: list) -> None:
     scores = np.full(len(right), 0.9, dtype="f")
@@ -73,8 +90,10 @@ def test_component_applies_its_temperature(factory: str) -> None:
         for before, after in zip(scored_spans(one), scored_spans(two), strict=True):
             n_spans += 1
             assert before[:3] == after[:3]
-            odds = math.sqrt(before[3] / (1 - before[3])) if before[3] < 1 else math.inf
-            expected = odds / (1 + odds) if odds < math.inf else 1.0
+            # A score that has been rounded to 1 counts as very near to it.
+            score = min(before[3], 1 - TINY)
+            odds = math.sqrt(score / (1 - score))
+            expected = odds / (1 + odds)
             assert after[3] == pytest.approx(expected, abs=1e-4)
     assert n_spans
 
@@ -92,3 +111,19 @@ def test_component_checks_its_temperature(factory: str, value: object) -> None:
     nlp.get_pipe(factory).cfg["temperature"] = value
     with pytest.raises(ValueError, match=r"SP002.*temperature"):
         nlp("Boston")
+
+
+def test_component_moves_scores_that_were_rounded_to_1(
+    factory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = trained_copy(factory)
+    pipe: Any = nlp.get_pipe(factory)
+    found = SpanTable.of([(0, 1, 0, 1.0), (2, 3, 0, 0.5)])
+    output = HeadOutput(found, np.zeros(2, dtype=np.int64), 0.0)
+    monkeypatch.setattr(pipe.model, "_func", lambda *_, **__: (output, None))
+    pipe.cfg.update(temperature=5.0, threshold=0.5)
+    top = calibrate(np.ones(1, dtype="f"), 5.0).item()
+    doc = nlp.make_doc("One two three")
+    assert [span.score for span in pipe.predict([doc])[0]] == [top, 0.5]
+    pipe.cfg["threshold"] = top + 0.01
+    assert pipe.predict([doc]) == [[]]

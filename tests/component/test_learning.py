@@ -162,3 +162,19 @@ def test_get_loss_equals_loss_of_update_without_dropout(factory: str) -> None:
     measured, gradient = pipe.get_loss(examples)
     assert gradient is None
     assert measured == pytest.approx(pipe.update(examples)[factory], rel=1e-5)
+
+
+def test_update_of_a_generator_learns_as_from_a_list(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    examples = make_examples(nlp, NESTED)
+    train(nlp, examples, updates=0)
+    pipe = nlp.get_pipe(factory)
+    assert pipe.update(example for example in examples)[factory] > 0
+
+
+@pytest.mark.parametrize("method", ["update", "get_loss"])
+def test_learning_before_initialize_says_what_to_do(factory: str, method: str) -> None:
+    nlp = blank_pipeline(factory)
+    pipe = nlp.get_pipe(factory)
+    with pytest.raises(ValueError, match=rf"E109.*'{factory}'.*initialize"):
+        getattr(pipe, method)(make_examples(nlp, NESTED))

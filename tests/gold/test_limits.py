@@ -1,7 +1,7 @@
 """Gold that crosses sentences, or is longer than windows and spans may be."""
 
 import pytest
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..helpers import (
@@ -77,3 +77,26 @@ def test_no_more_than_three_lost_spans_are_shown(factory: str) -> None:
     with coded_warnings() as found:
         nlp.initialize(lambda: make_examples(nlp, data))
     assert found[0].count("'New York'") == 3
+
+
+def test_gold_without_tokens_is_counted_once(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    examples = make_examples(nlp, NESTED)
+    doc = examples[0].reference
+    doc.spans["ents"] = [*doc.spans["ents"], Span(doc, 2, 2, label="ORG")]
+    with coded_warnings() as found:
+        train(nlp, examples, updates=2)
+    assert len(found) == 1
+    assert "cannot learn 1 of 7 gold spans in the data: 1 without tokens" in found[0]
+
+
+def test_very_long_spans_are_not_shown_in_full(factory: str) -> None:
+    nlp = blank_pipeline(factory, max_window=16, stride=4)
+    text = " ".join(["one", *["and"] * 400, "last"])
+    examples = make_examples(nlp, [(text, [(0, 402, "ORG")])])
+    with coded_warnings() as found:
+        train(nlp, examples, updates=0)
+    (warning,) = found
+    assert "'one and and" in warning
+    assert "and last'" in warning
+    assert len(warning) < 500

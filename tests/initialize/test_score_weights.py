@@ -2,8 +2,10 @@
 
 import io
 from pathlib import Path
+from typing import List
 
 import pytest
+import spacy
 import srsly
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as train_nlp
@@ -54,6 +56,24 @@ def test_score_weights_of_other_components_pass(factory: str, tmp_path: Path) ->
     config["nlp"]["pipeline"] = ["sentencizer", factory]
     config["components"]["sentencizer"] = {"factory": "sentencizer"}
     assert init_nlp(config).get_pipe(factory).labels == ("GPE", "ORG", "PER")
+
+
+@pytest.mark.parametrize("frozen", [["tagger"], []])
+def test_score_weights_of_sourced_components_pass(
+    frozen: List[str], factory: str, tmp_path: Path
+) -> None:
+    # spaCy adds the default weights of the tagger, and hides it from `initialize`.
+    source = spacy.blank("en")
+    source.add_pipe("tagger").add_label("NN")  # type: ignore[attr-defined]
+    source.initialize()
+    source.to_disk(tmp_path / "source")
+    config = training_config(factory, tmp_path, {})
+    config["nlp"]["pipeline"] = ["tagger", factory]
+    config["components"]["tagger"] = {"source": str(tmp_path / "source")}
+    config["training"]["frozen_components"] = frozen
+    nlp = init_nlp(config)
+    weights = nlp.config["training"]["score_weights"]
+    assert weights["tag_acc"] == weights["spans_ents_f"] == 0.5
 
 
 def test_all_scores_are_kept_in_meta_after_training(tmp_path: Path) -> None:

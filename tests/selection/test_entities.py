@@ -102,3 +102,31 @@ def test_set_ents_without_overwrite_leaves_blocked_tokens(factory: str) -> None:
     nlp(doc)
     assert doc.ents == ()
     assert len(doc.spans["ents"]) > 0
+
+
+@pytest.mark.parametrize("spans", [[], [(1, 2, GPE, 0.4)]])
+def test_set_ents_without_overwrite_says_of_all_other_tokens_that_they_are_outside(
+    own_nlp: Language, spans: List
+) -> None:
+    doc = words_doc(own_nlp)
+    doc.set_ents([Span(doc, 5, 6, label="Y")], default="missing")
+    write(doc, spans, own_nlp, set_ents="score", overwrite=False)
+    tags = ["B" if token.i == 5 or (spans and token.i == 1) else "O" for token in doc]
+    assert [token.ent_iob_ for token in doc] == tags
+    assert doc.has_annotation("ENT_IOB")
+
+
+def test_set_ents_without_overwrite_leaves_blocked_tokens_blocked(
+    own_nlp: Language,
+) -> None:
+    doc = words_doc(own_nlp)
+    doc.set_ents([], blocked=[doc[1:3]], default="missing")
+    write(
+        doc,
+        [(1, 2, GPE, 0.4), (8, 9, GPE, 0.4)],
+        own_nlp,
+        set_ents="score",
+        overwrite=False,
+    )
+    assert entities(doc) == [(8, 9, "GPE")]
+    assert [doc[place].ent_iob for place in (0, 1, 2, 3)] == [2, 3, 3, 2]

@@ -1,9 +1,14 @@
 """Gold to windows."""
 
+import tracemalloc
+from typing import List, Tuple
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spacy_spanner.types import SpanTable
-from spacy_spanner.windows import spans_in_windows
+from spacy_spanner.windows import spans_in_windows, strided_windows
 
 
 def test_spans_in_windows_moves_spans_to_window_positions() -> None:
@@ -47,3 +52,41 @@ def test_spans_in_windows_without_windows_reaches_nothing() -> None:
     placed = spans_in_windows(SpanTable.of([(0, 1, 0)]), none, none)
     assert placed.spans == []
     assert placed.reachable.tolist() == [False]
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12)), max_size=15)
+
+
+@given(SPANS, st.integers(1, 45), st.integers(2, 12), st.integers(0, 11))
+def test_spans_in_windows_equals_the_definition(
+    rows: List[Tuple[int, int]], length: int, max_window: int, stride: int
+) -> None:
+    spans = SpanTable.of((start, start + size, 0) for start, size in rows)
+    windows = strided_windows(0, length, max_window, min(stride, max_window - 1))
+    starts, ends = np.asarray(windows).T
+    placed = spans_in_windows(spans, starts, ends)
+    for (start, end), table in zip(windows, placed.spans, strict=True):
+        inside = (spans.start >= start) & (spans.end <= end)
+        assert table.start.tolist() == (spans.start[inside] - start).tolist()
+        assert table.end.tolist() == (spans.end[inside] - start).tolist()
+    fits = [
+        any(s <= start and end <= e for s, e in windows)
+        for start, end, *_ in spans.rows()
+    ]
+    assert placed.reachable.tolist() == fits
+
+
+def peak_of(n_tokens: int) -> int:
+    starts = np.arange(0, n_tokens, 20)
+    begin = np.arange(0, n_tokens - 8, 8)
+    rows = zip(begin.tolist(), (begin + 3).tolist())
+    spans = SpanTable.of((start, end, 0) for start, end in rows)
+    tracemalloc.start()
+    spans_in_windows(spans, starts, starts + 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_spans_in_windows_needs_memory_for_windows_and_spans_alone() -> None:
+    assert peak_of(40_000) < 6 * peak_of(10_000)
