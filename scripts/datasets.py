@@ -65,7 +65,8 @@ class Dataset(NamedTuple):
         wanted = [split for split in SPLITS if getattr(self, split)]
         lost = [getattr(self, split) for split in wanted if not self.files(split)]
         lists = [self.lists.format(split=split) for split in wanted if self.lists]
-        return lost + [name for name in lists if not (self.folder / name).is_file()]
+        lost += [name for name in lists if not (self.folder / name).is_file()]
+        return [*dict.fromkeys(lost)]  # parts with lists lie in one folder
 
     def read(
         self, split: str, nlp: Language, lost: Optional[LostSpans] = None

@@ -155,6 +155,11 @@ class Errors(metaclass=_CodedMessages):
     )
     SP061 = "{source}: there is nothing to read{wanted}."
     SP062 = "The option --{name} must be one of {choices}, but is {value!r}."
+    SP063 = (
+        "{source}, line {line}: a document of spaCy keeps its tokens, because all of "
+        "its annotation is about them, and --characters cannot split them. Convert it "
+        "to .jsonl first, and that with --characters."
+    )
     SP070 = (
         "{path} exists and is not empty. Choose another output, delete it, or let it "
         "be replaced with --force."
@@ -370,6 +375,16 @@ class Errors(metaclass=_CodedMessages):
     SP150 = (
         "The stored weights do not fit the model that the config describes: {problem} "
         "Load them with the [components] that they were stored with."
+    )
+    SP160 = (
+        "The tokenizer of {name!r} has no piece to frame texts with: it puts nothing "
+        "at their ends, and its special pieces are {special}. Set its bos_token and "
+        "eos_token (or cls_token and sep_token), store it, and name its folder."
+    )
+    SP161 = (
+        "'{component}' cannot be tuned: it has found no span under '{key}' with a "
+        "score of at least {floor} in {docs} documents. Train it longer, or look at "
+        "the data with 'spacy spanner debug-data'."
     )
 
 

@@ -80,7 +80,10 @@ def convert_cli(
 
 def lost_path(target: Path, given: Optional[Path]) -> Path:
     """RETURNS (Path): the table of lost entities, beside the target if not given."""
-    return given or target.with_name(f"{target.stem}.lost.csv")
+    if target.name in ("", ".."):  # such as "."
+        target = target.resolve()
+    # The whole name: a.spacy and a.conll of one corpus lose different entities.
+    return given or target.parent / f"{target.name}.lost.csv"
 
 
 def run(

@@ -10,7 +10,7 @@ from typing import Iterator, List, NamedTuple, Tuple
 
 from ..errors import Errors
 from .discontinuous import Parts, join_parts, settle_parts
-from .files import fail, read_lines, read_text
+from .files import fail, is_visible, read_lines, read_text
 from .markup import same_text
 from .options import ReadOptions
 from .records import CHARACTERS, DIFFERENT, Lost, Note, Record
@@ -40,8 +40,9 @@ def find_texts(path: Path) -> List[Path]:
     if path.is_file():
         texts = [path.with_suffix(".txt")]
     else:
-        found = {p.with_suffix(".txt") for p in path.rglob("*.ann")}
-        texts = sorted(found | set(path.rglob("*.txt")))
+        files = (*path.rglob("*.ann"), *path.rglob("*.txt"))
+        visible = (file for file in files if is_visible(file, path))
+        texts = sorted({file.with_suffix(".txt") for file in visible})
     for text in texts:
         ann = text.with_suffix(".ann")
         for wanted, source in (text, ann.name), (ann, text.name):

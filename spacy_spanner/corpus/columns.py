@@ -12,7 +12,7 @@ from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set
 from .files import fail, read_lines
 from .options import ReadOptions
 from .records import Mention, Note, Record
-from .tags import OPENING, TAG, decode_tags
+from .tags import OPENING, TAG, decode_tags, tag_problem
 
 DOCSTART = "-DOCSTART-"
 # Lines from which the layout of a file is found out.
@@ -215,8 +215,8 @@ class _SentenceParser:
         return layers
 
     def _learn(self, tag: str, row: int, block: List[str], first: int) -> None:
-        if not _is_tag(tag):
-            problem = f"{tag!r} is not a tag such as O, B-X, I-X or S-X"
+        problem = tag_problem(tag)
+        if problem:
             fail(self.source, first + row, problem, block[row].rstrip())
         self.known.add(tag)
 

@@ -57,17 +57,20 @@ def silent(message: str) -> None:
     """Take a note that nobody wants."""
 
 
-def resolve_format(source: Path, format: Optional[str], note: Note) -> str:
+def resolve_format(
+    source: Path, format: Optional[str], note: Note, encoding: str = "utf-8"
+) -> str:
     """RETURNS (str): the format that was named, or the one of the content.
 
-    RAISES (ValueError): SP053 where none is recognised, SP061 where nothing is there,
-        SP062 for a name that does not exist.
+    RAISES (ValueError): SP050 for an encoding that does not exist, SP053 where no
+        format is recognised, SP061 where nothing is there, SP062 for a name that does
+        not exist.
     """
     if format is not None:
         return check_choice("format", format, tuple(FORMATS))
     if not source.exists():
         raise ValueError(Errors.SP061.format(source=source, wanted=""))
-    name = detect_format(source)
+    name = detect_format(source, encoding)
     note(f"{source.name}: the format is {name}")
     return name
 
@@ -88,7 +91,7 @@ def read_records(
     YIELDS (Record): documents as the source has them.
     RAISES (ValueError): a coded error with file and line.
     """
-    chosen = FORMATS[resolve_format(source, format, note)]
+    chosen = FORMATS[resolve_format(source, format, note, options.encoding)]
     for path in find_files(source, chosen):
         yield from chosen.read(path, options, note)
 
@@ -160,7 +163,7 @@ def convert_corpus(
     RAISES (ValueError): a coded error, with file and line where it is about a file.
     """
     account = LostSpans() if lost is None else lost
-    name = resolve_format(source, format, note)
+    name = resolve_format(source, format, note, read_options.encoding)
     to = check_choice("to", to or target_format(target), TARGETS)
     lean = name != "spacy"
     writer = make_writer(
@@ -194,6 +197,9 @@ def _write_all(
             n_spans += len(doc.spans[key]) if key in doc.spans else 0
             n_spans -= lost.n_listed - before
         writer.close()
+    except BaseException:  # an interruption by the user too
+        writer.discard()
+        raise
     finally:
         lost.close()
     return Summary(n_docs, n_tokens, n_spans, n_empty, lost)

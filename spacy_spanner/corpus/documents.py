@@ -3,16 +3,25 @@
 import re
 from bisect import bisect_left
 from itertools import accumulate
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, cast
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
-import numpy as np
 from spacy.language import Language
 from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
+from ..annotations import annotated_spans
+from ..errors import Errors
 from .lost import LostSpans
 from .options import DocOptions
+from .parts import (
+    Part,
+    copy_spans,
+    lost_by_splitting,
+    set_sentence_starts,
+    split_annotated,
+    split_words,
+)
 from .placing import Place, place_mentions
 from .records import CHARACTERS, Lost, Mention, Record
 
@@ -32,9 +41,10 @@ def to_docs(
     lost (LostSpans): is told what cannot be represented.
     YIELDS (Doc): with entities in `doc.spans[spans_key]`; without such a group where
         the record is not annotated.
+    RAISES (ValueError): SP063 for characters of a document that has tokens of spaCy.
     """
     lost.add(record.lost)
-    if options.characters and record.words is not None:
+    if options.characters:
         record = by_characters(record)
     doc = make_doc(record, nlp)
     starts = set_sentences(doc, record, options.sentences)
@@ -51,13 +61,13 @@ def to_docs(
                 lost=lost,
                 with_id=bool(suffix),
             )
-    parts = _split(doc, starts) if options.split_sentences and starts else [(doc, 0)]
-    for part, offset in parts:
+    existing = _existing(record, options.spans_key)
+    for part in _parts(record, doc, starts, options, lost):
         for key, places in groups.items():
-            _write_group(part, key, places, offset)
+            _write_group(part, key, places, existing)
         if options.set_ents == "longest" and options.spans_key in groups:
-            lost.add(_write_ents(part, options.spans_key, record))
-        yield part
+            lost.add(_write_ents(part.doc, options.spans_key, record))
+        yield part.doc
 
 
 def make_doc(record: Record, nlp: Language) -> Doc:
@@ -78,8 +88,15 @@ def written_with_spaces(nlp: Language) -> bool:
 
 
 def by_characters(record: Record) -> Record:
-    """RETURNS (Record): the same with a token for each character of the tokens."""
-    words = record.words or []
+    """RETURNS (Record): the same with a token for each character of tokens or text.
+
+    RAISES (ValueError): SP063 where it is a document of spaCy.
+    """
+    if record.doc is not None:
+        raise ValueError(Errors.SP063.format(source=record.source, line=record.line))
+    if record.words is None:
+        return _by_characters_of_text(record)
+    words = record.words
     first = [0, *accumulate(map(len, words))]
     spaces: Optional[List[bool]] = None
     if record.spaces is not None:
@@ -95,6 +112,19 @@ def by_characters(record: Record) -> Record:
         fragments=_move(record.fragments, first),
         sentence_starts=None if starts is None else [first[i] for i in starts],
     )
+
+
+def _by_characters_of_text(record: Record) -> Record:
+    """RETURNS (Record): with a token for each character, but for a space behind one."""
+    words: List[str] = []
+    spaces: List[bool] = []
+    for character in record.text:
+        if character == " " and words and not spaces[-1]:
+            spaces[-1] = True
+        else:
+            words.append(character)
+            spaces.append(False)
+    return record._replace(words=words, spaces=spaces)
 
 
 def _move(mentions: Sequence[Mention], first: List[int]) -> List[Mention]:
@@ -122,10 +152,7 @@ def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
     if starts is None or not len(doc):
         return None
     starts = sorted({0, *starts})
-    flags = np.full(len(doc), -1, dtype=np.int64)
-    flags[starts] = 1
-    # spaCy's hint wants a column for each attribute; one attribute has no columns.
-    doc.from_array(["SENT_START"], cast(Any, flags.astype(np.uint64)))
+    set_sentence_starts(doc, starts)
     return starts
 
 
@@ -152,28 +179,71 @@ def _tokens_at(doc: Doc, characters: Sequence[int]) -> List[int]:
     return [index for index in found if index < len(begins)]
 
 
-def _split(doc: Doc, starts: List[int]) -> Iterator[Tuple[Doc, int]]:
-    """YIELDS (Tuple[Doc, int]): each sentence as a document, and its first token."""
-    for start, end in zip(starts, [*starts[1:], len(doc)]):
-        tokens = doc[start:end]
-        words = [token.text for token in tokens]
-        spaces = [bool(token.whitespace_) for token in tokens]
-        flags: List[Union[bool, int, None]] = [True, *[False] * (len(words) - 1)]
-        part = Doc(doc.vocab, words=words, spaces=spaces, sent_starts=flags)
-        part.has_unknown_spaces = doc.has_unknown_spaces
-        yield part, start
+def _parts(
+    record: Record,
+    doc: Doc,
+    starts: Optional[List[int]],
+    options: DocOptions,
+    lost: LostSpans,
+) -> Iterator[Part]:
+    """YIELDS (Part): the document, or each sentence; sentences of an existing document
+    have its annotation.
+    """
+    if not options.split_sentences or not starts:
+        yield Part(doc, 0)
+    elif record.doc is None:
+        yield from split_words(doc, starts)
+    else:
+        lost.add(lost_by_splitting(record, starts, options.spans_key))
+        yield from split_annotated(doc, starts, options.spans_key)
 
 
-def _write_group(doc: Doc, key: str, places: Sequence[Place], offset: int) -> None:
-    """Write the entities of a document, or of the sentence that begins at `offset`."""
-    if key in doc.spans and len(doc.spans[key]) == len(places):
-        return  # an existing group that has lost nothing keeps its order and scores
-    end = offset + len(doc)
-    doc.spans[key] = [
-        Span(doc, p.start - offset, p.end - offset, label=p.label, span_id=p.id)
-        for p in places
-        if offset <= p.start and p.end <= end
+class _Existing(NamedTuple):
+    """The entities of an existing document, and the attributes of their group."""
+
+    spans: List[Span]
+    attrs: Dict[str, Any]
+
+
+def _existing(record: Record, key: str) -> Optional[_Existing]:
+    """RETURNS (Optional[_Existing]): None where the record is no existing document."""
+    if record.doc is None or record.mentions is None:
+        return None
+    attrs = record.doc.spans[key].attrs if key in record.doc.spans else {}
+    return _Existing(annotated_spans(record.doc, key) or [], attrs)
+
+
+def _write_group(
+    part: Part, key: str, places: Sequence[Place], existing: Optional[_Existing]
+) -> None:
+    """Write the entities of a document, or of a sentence."""
+    inside = [place for place in places if part.holds(place.start, place.end)]
+    if existing is not None:
+        chosen = _first_of_each(existing.spans, inside)
+        copy_spans(existing.spans, existing.attrs, chosen, part, key)
+        return
+    part.doc.spans[key] = [
+        Span(
+            part.doc,
+            place.start - part.offset,
+            place.end - part.offset,
+            label=place.label,
+            span_id=place.id,
+        )
+        for place in inside
     ]
+
+
+def _first_of_each(spans: Sequence[Span], places: Sequence[Place]) -> List[int]:
+    """RETURNS (List[int]): the first span at each place, in the order of the spans."""
+    wanted = {place[:3] for place in places}
+    chosen = []
+    for index, span in enumerate(spans):
+        row = span.start, span.end, span.label_
+        if row in wanted:
+            wanted.remove(row)
+            chosen.append(index)
+    return chosen
 
 
 def _write_ents(doc: Doc, key: str, record: Record) -> List[Lost]:

@@ -1,5 +1,6 @@
 """Read files so that every mistake in them is told with file and line."""
 
+import codecs
 import contextlib
 import json
 import re
@@ -71,9 +72,26 @@ def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> 
         raise ValueError(_describe(path, encoding, error)) from None
 
 
+def read_head(path: Path, encoding: str, size: int) -> str:
+    """Read the beginning of a file, whatever its bytes are.
+
+    size (int): characters.
+    RETURNS (str): the text; what is not of the encoding is replaced.
+    RAISES (ValueError): SP050 for an encoding that does not exist, or cannot be told.
+    """
+    try:
+        with path.open(encoding=_with_mark(encoding), errors="replace") as file:
+            return file.read(size)
+    except (UnicodeError, LookupError) as error:
+        raise ValueError(_describe(path, encoding, error)) from None
+
+
 def _with_mark(encoding: str) -> str:
-    """RETURNS (str): the encoding; the one of UTF-8 skips a byte order mark."""
-    return "utf-8-sig" if encoding.lower().replace("_", "-") == "utf-8" else encoding
+    """RETURNS (str): the encoding; the one of UTF-8 skips a byte order mark.
+
+    RAISES (LookupError): where there is no such encoding.
+    """
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def _describe(path: Path, encoding: str, error: Exception) -> str:
@@ -90,6 +108,11 @@ def _describe(path: Path, encoding: str, error: Exception) -> str:
     return Errors.SP050.format(
         source=path.name, line=line, encoding=encoding, problem=problem
     )
+
+
+def is_visible(path: Path, folder: Path) -> bool:
+    """RETURNS (bool): whether a file belongs to a corpus; drafts are hidden."""
+    return not any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 class JsonItem(NamedTuple):
@@ -115,11 +138,17 @@ def read_json_items(path: Path, encoding: str = "utf-8") -> Iterator[JsonItem]:
 
 def _parses(line: str) -> bool:
     """Tell JSON Lines from an array: that an array fills one line makes it no line."""
+
+    def is_document(value: Any) -> bool:
+        """Documents are objects; those of spaCy 2 are pairs of text and object."""
+        is_pair = isinstance(value, list) and list(map(type, value)) == [str, dict]
+        return is_pair or isinstance(value, dict)
+
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return not (isinstance(value, list) and all(isinstance(x, dict) for x in value))
+    return not (isinstance(value, list) and all(map(is_document, value)))
 
 
 def _json_lines(path: Path, encoding: str) -> Iterator[JsonItem]:

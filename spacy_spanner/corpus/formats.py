@@ -19,11 +19,16 @@ from . import (
     rows,
     spacy_docs,
 )
+from .files import is_visible, read_head
 from .options import ReadOptions
 from .records import Note, Record
 
 Reader = Callable[[Path, ReadOptions, Note], Iterator[Record]]
 
+# A text and an object, as of spaCy 2, alone or first in an array. Text with brackets
+# may begin like that: `["Time" magazine](ORG)`.
+_TEXT = r'\[\s*(\[\s*)?"([^"\\\n]|\\.)*'
+_PAIR, _OPEN_PAIR = re.compile(_TEXT + r'"\s*,\s*\{'), re.compile(_TEXT + r"\\?\Z")
 # Characters of a file that tell its format.
 N_HEAD = 20_000
 # Lines of columns may be comments: so many of the first lines have to end in a tag.
@@ -80,20 +85,23 @@ _FORMATS = [
 FORMATS: Dict[str, Format] = {format.name: format for format in _FORMATS}
 
 
-def detect_format(path: Path) -> str:
+def detect_format(path: Path, encoding: str = "utf-8") -> str:
     """Tell the format of a file or folder by its names and its first lines.
 
     path (Path): the file or folder.
+    encoding (str): of its text.
     RETURNS (str): a key of `FORMATS`.
-    RAISES (ValueError): SP053 where nothing is recognised, SP061 for an empty folder.
+    RAISES (ValueError): SP050 where the encoding does not exist, SP053 where nothing is
+        recognised, SP061 for an empty file or folder.
     """
     if path.is_dir():
-        return _detect_folder(path)
+        return _detect_folder(path, encoding)
     for format in _FORMATS:
         if any(path.match(pattern) for pattern in format.patterns):
             return format.name
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        head = file.read(N_HEAD)
+    head = read_head(path, encoding, N_HEAD)
+    if len(head) < N_HEAD and not head.strip():
+        raise ValueError(Errors.SP061.format(source=path.name, wanted=", it is empty"))
     found = _detect_text(head)
     if found is None:
         names = ", ".join(FORMATS)
@@ -101,19 +109,19 @@ def detect_format(path: Path) -> str:
     return found
 
 
-def _detect_folder(path: Path) -> str:
+def _detect_folder(path: Path, encoding: str) -> str:
     for format in _FORMATS:
         if any(next(path.rglob(pattern), None) for pattern in format.patterns):
             return format.name
     paths = _visible_files(path)
     if not paths:
         raise ValueError(Errors.SP061.format(source=path.name, wanted=""))
-    return detect_format(paths[0])
+    return detect_format(paths[0], encoding)
 
 
 def _visible_files(path: Path) -> List[Path]:
     files = (found for found in path.rglob("*") if found.is_file())
-    return sorted(found for found in files if not found.name.startswith("."))
+    return sorted(found for found in files if is_visible(found, path))
 
 
 def _detect_text(head: str) -> Optional[str]:
@@ -121,7 +129,7 @@ def _detect_text(head: str) -> Optional[str]:
     if start.startswith("<"):
         return "genia" if re.search(r"<(set|article|cons|sentence)\b", head) else None
     if start.startswith(("{", "[")):
-        kind = _detect_json(start)
+        kind = _detect_json(start, is_cut=len(head) == N_HEAD)
         if kind:
             return kind
     lines = [line for line in head.split("\n")[:N_LINES] if line.strip()]
@@ -136,9 +144,12 @@ def _ends_in_tag(line: str) -> bool:
     return len(parts) > 1 and columns.TAG.fullmatch(parts[-1]) is not None
 
 
-def _detect_json(head: str) -> Optional[str]:
-    """RETURNS (Optional[str]): the format of the first object."""
-    if re.match(r'\[\s*"', head):
+def _detect_json(head: str, *, is_cut: bool) -> Optional[str]:
+    """RETURNS (Optional[str]): the format of the first object.
+
+    is_cut (bool): the file goes on behind the head.
+    """
+    if _PAIR.match(head) or (is_cut and _OPEN_PAIR.match(head)):
         return "jsonl"
     try:
         body = head[1:].lstrip() if head[0] == "[" else head

@@ -8,7 +8,7 @@ One object a document, in lines or in an array:
   and `end_offset`;
 - Label Studio: `{"data": {"text": ...}, "annotations": [{"result": [...]}]}`, or its
   short form `{"text": ..., "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}`;
-- spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`.
+- spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`, not annotated without `entities`.
 
 Ends are exclusive in all of them; sentences may be given as `sentences`, by characters.
 """
@@ -65,7 +65,7 @@ def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
     """
     value = item.value
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
-        return {"text": value[0], "spans": value[1].get("entities", [])}, 0
+        return {"text": value[0], "spans": value[1].get("entities")}, 0
     if not isinstance(value, dict):
         fail(source, item.line, "not a JSON object", value)
     if isinstance(value.get("data"), dict):

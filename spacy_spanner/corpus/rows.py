@@ -13,7 +13,7 @@ from ..errors import Errors
 from .files import JsonItem, fail, parse_json, read_json_items, read_text
 from .options import ReadOptions
 from .records import Mention, Note, Record
-from .tags import TAG, decode_tags
+from .tags import decode_tags, tag_problem
 
 TOKEN_KEYS = ("tokens", "words")
 TAG_KEYS = ("ner_tags", "tags", "ner", "labels")
@@ -55,15 +55,17 @@ def read_rows(
         if not isinstance(row, dict):
             fail(source, line, "not a JSON object", row)
         words, tags = _column(row, TOKEN_KEYS), _column(row, TAG_KEYS)
-        if not all(isinstance(word, str) and word for word in words or [""]):
+        if words is None or not all(isinstance(w, str) and w for w in words):
             fail(source, line, f"no tokens under {' or '.join(TOKEN_KEYS)}", row)
-        if tags is None or words is None or len(tags) != len(words):
+        if tags is None or len(tags) != len(words):
             fail(
                 source, line, f"no tag for each token, in {' or '.join(TAG_KEYS)}", row
             )
         named = [_name(tag, names, source, line) for tag in tags]
         spans = [Mention(*span, line) for span in decode_tags(named)]
-        yield Record(source, line, spans, words=words, sentence_starts=[0])
+        yield Record(
+            source, line, spans, words=words, sentence_starts=[0] if words else []
+        )
 
 
 def _column(row: Dict[str, Any], keys: Tuple[str, ...]) -> Optional[List[Any]]:
@@ -78,8 +80,9 @@ def _name(tag: Any, names: Sequence[str], source: str, line: int) -> str:
         if not 0 <= tag < len(names):
             fail(source, line, f"there is no label number {tag}", ", ".join(names))
         tag = names[tag]
-    if not isinstance(tag, str) or not TAG.fullmatch(tag):
-        fail(source, line, f"{tag!r} is not a tag such as O, B-X, I-X or S-X", tag)
+    problem = tag_problem(tag)
+    if problem:
+        fail(source, line, problem, tag)
     return tag
 
 

@@ -14,6 +14,8 @@ from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc, DocBin
 from srsly.msgpack import Packer
 
+from .drafts import Draft, DraftFolder
+
 # A file of half a million tokens takes a few megabytes.
 SHARD_TOKENS = 500_000
 LEAN_ATTRS = ("ORTH", "SENT_START")
@@ -93,6 +95,7 @@ class SpacyWriter:
         )
         self._bin = self._make()
         self._n_tokens = 0
+        self._folder = None if self.limit is None else DraftFolder(target)
         self.paths: List[Path] = []
 
     def add(self, doc: Doc) -> None:
@@ -104,8 +107,12 @@ class SpacyWriter:
 
     def _flush(self) -> None:
         path = self._path(len(self.paths))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._bin.to_disk(path)
+        if self._folder is not None:
+            self._bin.to_disk(self._folder.path / path.name)
+        else:
+            draft = Draft(path)
+            self._bin.to_disk(draft.path)
+            draft.finish()
         self.paths.append(path)
         self._bin, self._n_tokens = self._make(), 0
 
@@ -120,7 +127,15 @@ class SpacyWriter:
         """
         if self._n_tokens or not self.paths:
             self._flush()
+        if self._folder is None:
+            return
+        self._folder.finish()
         further = len(self.paths)
-        while self.limit is not None and self._path(further).exists():
+        while self._path(further).exists():
             self._path(further).unlink()
             further += 1
+
+    def discard(self) -> None:
+        """Delete what was written; what was there before stays."""
+        if self._folder is not None:
+            self._folder.discard()

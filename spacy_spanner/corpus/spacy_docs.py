@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Iterator
 
+from spacy.lang.lex_attrs import LEX_ATTRS
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
@@ -23,7 +24,9 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     RAISES (ValueError): SP056 where spaCy has not written the file.
     """
     missing = 0
-    for number, doc in enumerate(load_docs(path, Vocab()), start=1):
+    # A bare vocabulary takes no token for punctuation, which ends of sentences need.
+    vocab = Vocab(lex_attr_getters=LEX_ATTRS)
+    for number, doc in enumerate(load_docs(path, vocab), start=1):
         spans = annotated_spans(doc, options.spans_key)
         if spans is None:
             missing += 1

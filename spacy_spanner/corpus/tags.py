@@ -1,13 +1,31 @@
 """Tags of layers and entities: every usual scheme in, IOB2 out."""
 
 import re
-from typing import Iterable, List, Sequence, Tuple
+from typing import Any, Iterable, List, Sequence, Tuple
 
 TokenSpan = Tuple[int, int, str]
 
 TAG = re.compile(r"O|[BIMELSU]-\S+")
+# Some write the tags of nested entities into one column: "B-ORG|B-GPE".
+_SEVERAL = re.compile(r"\|[BIMELSU]-")
 # First letters of tags by what they do: BIO, BILUO, BIOES and BMES together.
 OPENING, CLOSING = frozenset("BSU"), frozenset("ELSU")
+
+
+def tag_problem(tag: Any) -> str:
+    """Tell what is wrong with a tag.
+
+    tag (Any): what stands where a tag should.
+    RETURNS (str): the problem and what to do; empty for a tag.
+    """
+    if not isinstance(tag, str) or not TAG.fullmatch(tag):
+        return f"{tag!r} is not a tag such as O, B-X, I-X or S-X"
+    if _SEVERAL.search(tag):
+        return (
+            f"{tag!r} holds several tags: write each of them into a column of its own, "
+            "with O where there are fewer"
+        )
+    return ""
 
 
 def decode_tags(tags: Sequence[str]) -> List[TokenSpan]:

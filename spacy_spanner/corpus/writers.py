@@ -1,8 +1,10 @@
 """Documents out to brat, JSON Lines and CoNLL layers; the readers read them back."""
 
 import json
+import re
 from bisect import bisect_left
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Dict, Iterator, List, Protocol, Tuple
 
 from spacy.tokens import Doc, Span
@@ -10,10 +12,14 @@ from spacy.tokens import Doc, Span
 from ..errors import Errors
 from .columns import DOCSTART
 from .documents import FLAGGED
+from .drafts import Draft, DraftFolder
 from .lost import DUPLICATE, LostSpans
 from .placing import CROSSING, EMPTY, crosses
 from .records import Lost
 from .tags import TokenSpan, encode_layers
+
+# A line of a text, whose ends may be those of any system.
+_LINE, _LINE_END = re.compile(r"[^\r\n]+"), re.compile(r"[\r\n]+")
 
 
 class Writer(Protocol):
@@ -23,7 +29,10 @@ class Writer(Protocol):
         """Write a document."""
 
     def close(self) -> None:
-        """Finish."""
+        """Finish; only now what was there before is replaced."""
+
+    def discard(self) -> None:
+        """Give up; what was there before stays."""
 
 
 def _check_label(span: Span, target: str) -> str:
@@ -46,8 +55,8 @@ class JsonlWriter:
     """
 
     def __init__(self, path: Path, spans_key: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("w", encoding="utf8")
+        self._draft = Draft(path)
+        self._file = self._draft.path.open("w", encoding="utf8")
         self._key = spans_key
 
     def add(self, doc: Doc) -> None:
@@ -72,6 +81,12 @@ class JsonlWriter:
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
+        self._draft.finish()
+
+    def discard(self) -> None:
+        """Delete what was written."""
+        self._file.close()
+        self._draft.discard()
 
 
 def json_span(span: Span) -> Dict[str, Any]:
@@ -95,21 +110,22 @@ class BratWriter:
     """
 
     def __init__(self, folder: Path, spans_key: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
+        self._draft = DraftFolder(folder)
         self._key = spans_key
         self._n_docs = 0
 
     def add(self, doc: Doc) -> None:
         """Write text and annotations."""
         self._n_docs += 1
-        stem = self._stem(self._n_docs)
+        stem = self._draft.path / self._name(self._n_docs)
         with stem.with_suffix(".txt").open("w", encoding="utf8", newline="") as file:
             file.write(doc.text)
         lines = []
         for number, (label, parts) in enumerate(self._entities(doc), start=1):
             places = ";".join(f"{start} {end}" for start, end in parts)
             text = " ".join(doc.text[start:end] for start, end in parts)
+            text = _LINE_END.sub(" ", text)  # of an entity that is nothing else
             lines.append(f"T{number}\t{label} {places}\t{text}\n")
         stem.with_suffix(".ann").write_text("".join(lines), encoding="utf8")
 
@@ -123,25 +139,32 @@ class BratWriter:
             parts += _lines_of(span)
         yield from ((label, parts) for (_, label), parts in flagged.items())
 
-    def _stem(self, number: int) -> Path:
-        return self._folder / f"{number:06}"
+    def _name(self, number: int) -> str:
+        return f"{number:06}"
 
     def close(self) -> None:
-        """Delete further files of a larger corpus that was written here before."""
+        """Move all to the folder, and delete further files of a larger corpus that was
+        written there before.
+        """
+        self._draft.finish()
         further = self._n_docs + 1
-        while self._stem(further).with_suffix(".ann").exists():
-            self._stem(further).with_suffix(".ann").unlink()
-            self._stem(further).with_suffix(".txt").unlink(missing_ok=True)
+        while (ann := self._folder / f"{self._name(further)}.ann").exists():
+            ann.unlink()
+            ann.with_suffix(".txt").unlink(missing_ok=True)
             further += 1
+
+    def discard(self) -> None:
+        """Delete what was written."""
+        self._draft.discard()
 
 
 def _lines_of(span: Span) -> List[Tuple[int, int]]:
     """RETURNS (List[Tuple[int, int]]): characters; brat parts entities at line ends."""
-    parts, start = [], span.start_char
-    for line in span.text.split("\n"):
-        if line.strip():
-            parts.append((start, start + len(line)))
-        start += len(line) + 1
+    parts = [
+        (span.start_char + line.start(), span.start_char + line.end())
+        for line in _LINE.finditer(span.text)
+        if line.group().strip()
+    ]
     return parts or [(span.start_char, span.end_char)]
 
 
@@ -157,10 +180,11 @@ class ColumnsWriter:
     """
 
     def __init__(self, path: Path, spans_key: str, lost: LostSpans) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._draft = path.with_name(path.name + ".draft")
-        self._file = self._draft.open("w", encoding="utf8")
+        self._draft = Draft(path)
+        # How many columns all lines need is known at the end: they are written twice.
+        folder = self._draft.path.parent
+        self._file = TemporaryFile("w+", encoding="utf8", dir=folder)  # noqa: SIM115
         self._key = spans_key
         self._lost = lost
         self._n_layers = 1
@@ -205,14 +229,16 @@ class ColumnsWriter:
 
     def close(self) -> None:
         """Give all lines the same number of columns."""
-        self._file.close()
-        with (
-            self._draft.open(encoding="utf8") as lines,
-            self._path.open("w", encoding="utf8") as target,
-        ):
-            for line in lines:
+        self._file.seek(0)
+        with self._file, self._draft.path.open("w", encoding="utf8") as target:
+            for line in self._file:
                 missing = self._n_layers - line.count("\t")
                 if line.strip():
                     line = line.rstrip("\n") + "\tO" * missing + "\n"
                 target.write(line)
-        self._draft.unlink()
+        self._draft.finish()
+
+    def discard(self) -> None:
+        """Delete what was written."""
+        self._file.close()
+        self._draft.discard()

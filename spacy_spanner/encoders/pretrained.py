@@ -20,6 +20,8 @@ from .piece_batches import SpecialPieces
 
 # Encoders with relative positions take inputs of any length.
 UNLIMITED = 10**9
+# Pieces that may stand at the ends of a text: the first there is, and the last.
+FRAMES = ("cls", "bos", "eos", "sep")
 
 
 class PretrainedEncoder(nn.Module):
@@ -153,7 +155,7 @@ class PretrainedShim(TorchShim):
         would do where a tokenizer has none.
         """
         assert self.tokenizer is not None  # loaded before use
-        frame = self.tokenizer._tokenizer.encode("").ids
+        frame = frame_of(self.tokenizer, self.name)
         padding = getattr(self.tokenizer, "pad_token_id", None) or 0
         return SpecialPieces(int(frame[0]), int(frame[-1]), int(padding))
 
@@ -190,11 +192,8 @@ class PretrainedShim(TorchShim):
         # Stored tokenizers may cut and pad on their own; here nothing is cut silently.
         tokenizer._tokenizer.no_truncation()
         tokenizer._tokenizer.no_padding()
-        # Pieces of bytes tell by a space where words begin; tokens come without it.
-        splitter = tokenizer._tokenizer.pre_tokenizer
-        if getattr(splitter, "add_prefix_space", True) is False:
-            splitter.add_prefix_space = True
-            tokenizer._tokenizer.pre_tokenizer = splitter
+        frame_of(tokenizer, self.name)  # its error shall come before the first text
+        mark_words(tokenizer._tokenizer)
         self.tokenizer = tokenizer
 
     def to_bytes(self) -> bytes:
@@ -246,6 +245,48 @@ def read_config(text: str) -> Any:
 
     content = json.loads(text)
     return AutoConfig.for_model(content.pop("model_type"), **content)
+
+
+def mark_words(tokenizer: Any) -> None:
+    """Let a tokenizer of bytes mark where words begin, though these come without space.
+
+    In a sequence of pre-tokenizers, the space is set in front of the first: the last
+    would also mark what others cut off inside a word.
+    """
+    splitter = tokenizer.pre_tokenizer
+    if getattr(splitter, "add_prefix_space", True) is False:
+        splitter.add_prefix_space = True
+        tokenizer.pre_tokenizer = splitter
+    elif splitter is not None and _lacks_mark(splitter):
+        from tokenizers import pre_tokenizers
+
+        prefix = pre_tokenizers.Metaspace(replacement=" ")  # where there is none
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([prefix, splitter])
+
+
+def _lacks_mark(splitter: Any) -> bool:
+    """RETURNS (bool): whether only a space in front makes the mark of byte pieces."""
+    spaced, bare = splitter.pre_tokenize_str(" a"), splitter.pre_tokenize_str("a")
+    return [piece for piece, _ in [*spaced, *bare]] == ["Ġa", "a"]
+
+
+def frame_of(tokenizer: Any, name: str) -> List[int]:
+    """Find the special pieces at both ends of a text.
+
+    Decoders often add none; then it is what texts are divided by in their training.
+
+    tokenizer (PreTrainedTokenizerFast): without truncation and padding.
+    name (str): of the encoder.
+    RETURNS (List[int]): ids, of which the first and the last are meant.
+    RAISES (ValueError): SP160 where the tokenizer has no such piece.
+    """
+    pieces = [getattr(tokenizer, f"{kind}_token_id", None) for kind in FRAMES]
+    existing = [piece for piece in pieces if piece is not None]
+    frame = tokenizer._tokenizer.encode("").ids or existing
+    if not frame:
+        special = tokenizer.all_special_tokens
+        raise ValueError(Errors.SP160.format(name=name, special=special))
+    return frame
 
 
 def encode_words(tokenizer: Any, words: List[List[str]]) -> List[Any]:

@@ -81,7 +81,8 @@ def tune(
     track (Track): shows the progress.
     RETURNS (Dict[str, Any]): the `settings` before and after, and `scores` on "dev" and
         "test" before and after.
-    RAISES (ValueError): SP075 where there are no scores or no threshold.
+    RAISES (ValueError): SP075 where there are no scores or no threshold, SP161 where
+        there are no spans.
     """
     source = find_source(nlp, key)
     if source.threshold is None:
@@ -149,11 +150,19 @@ def _best(
 def _unfiltered(
     nlp: Language, source: SpanSource, examples: List[Example], track: Track
 ) -> List[Reading]:
-    """Predict with a low threshold. RAISES (ValueError): SP075 without any score."""
+    """Predict with a low threshold.
+
+    RAISES (ValueError): SP161 without any span, SP075 for spans without scores.
+    """
     with lowered_threshold(source, CURVE_FLOOR):
         readings = read_predictions(nlp, examples, source.key, track=track)
     scores = [score for one in readings for score in one.predicted.values()]
-    if not scores or None in scores:
+    if not scores:
+        message = Errors.SP161.format(
+            component=source.name, key=source.key, floor=CURVE_FLOOR, docs=len(examples)
+        )
+        raise ValueError(message)
+    if None in scores:
         raise ValueError(Errors.SP075.format(component=source.name, key=source.key))
     return readings
 

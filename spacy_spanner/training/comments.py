@@ -31,7 +31,7 @@ TRAINING: Dict[str, Dict[str, str]] = {
     },
     "training": {
         "dropout": "Of the encoder, where it is one of spaCy's; heads have their own",
-        "accumulate_gradient": "Batches that share one step of the optimizer",
+        "accumulate_gradient": "Parts that a batch is cut into; their gradients add up",
         "patience": "Stop when so many steps brought nothing better; 0 for never",
         "max_epochs": "0 for as many as steps allow",
         "annotating_components": "Components whose boundaries training shall see",
@@ -58,7 +58,8 @@ def write_config(config: Config, heading: str) -> str:
     RETURNS (str): the text; it reads back as the same config.
     """
     comments = {**TRAINING, **_component_comments(config)}
-    lines = [_as_comment(heading), ""]
+    # Not wrapped: a command in it must be whole when its line is copied.
+    lines = [*(f"# {line}" for line in heading.splitlines()), ""]
     section = ""
     ordered = Config(config, section_order=SECTIONS)
     for line in ordered.to_str(interpolate=False).splitlines():

@@ -7,8 +7,9 @@ from ..settings import Rule, at_least, not_negative, one_of, optional, require
 from .parameters import ENCODER, HEAD, Owner
 
 Schedule = Any  # a number, or an iterator of numbers such as Thinc's schedules
-# Biases, and gain and bias of norms, by the name inside the layer.
-NOT_DECAYED = re.compile(r"(^|[._])(b|bias|G|beta|gamma)$|norm", re.IGNORECASE)
+# Biases, and gain and bias of norms, by the name inside the layer. Those of an LSTM are
+# called bias_hh_l0; a look-up table of biases has the word in the middle.
+NOT_DECAYED = re.compile(r"(^|[._])(bias|(b|G|beta|gamma)$)|norm", re.IGNORECASE)
 
 
 def _is_pattern(value: Any) -> bool:
@@ -51,9 +52,17 @@ class Group(NamedTuple):
             return owner is not None and bool(re.search(self.pattern, owner.name))
         return self.name == (HEAD if owner is None else owner.part)
 
-    def decay_of(self, tensor: str) -> float:
-        """tensor (str): name inside its layer. RETURNS (float): its weight decay."""
-        return 0.0 if NOT_DECAYED.search(tensor) else self.weight_decay
+    def decay_of(self, tensor: str, n_axes: int, owner: Optional[Owner]) -> float:
+        """Tell the weight decay of a tensor.
+
+        tensor (str): name inside its layer.
+        n_axes (int): how many it has; vectors are biases, gains and the like.
+        owner (Optional[Owner]): None where the kind of its module is unknown.
+        RETURNS (float): 0 for biases and norms.
+        """
+        is_norm = owner is not None and owner.in_norm
+        decays = n_axes > 1 and not is_norm and not NOT_DECAYED.search(tensor)
+        return self.weight_decay if decays else 0.0
 
 
 def read_groups(blocks: Dict[str, Dict[str, Any]], weight_decay: float) -> List[Group]:

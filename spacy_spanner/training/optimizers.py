@@ -9,7 +9,18 @@ of torch alike, with torch's fused kernel.
 import warnings
 from collections import defaultdict
 from math import isfinite
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, cast
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    cast,
+)
 from weakref import WeakSet
 
 import torch
@@ -23,7 +34,15 @@ from torch.optim.adamw import adamw
 from ..errors import Errors, Warnings
 from ..settings import Rule, at_least, fraction, require
 from .groups import Group, Schedule, default_groups, group_of, not_negative, read_groups
-from .parameters import HEAD, Key, Owner, is_frozen, owner_of, torch_shims
+from .parameters import (
+    HEAD,
+    Key,
+    Owner,
+    is_frozen,
+    known_owners,
+    owner_of,
+    torch_shims,
+)
 
 # Optimizers that have moved weights; who stores the state of training looks here.
 in_use: "WeakSet[AdamW]" = WeakSet()
@@ -109,7 +128,7 @@ class AdamW(Optimizer):
         self.groups = groups
         self.states: Dict[Key, State] = {}
         self.n_schedule_steps = 0
-        self._unused = {group.name for group in groups if group.pattern}
+        self._patterns_to_check = {group.name for group in groups if group.pattern}
         self._group_of: Dict[Tuple[Key, str], Group] = {}
         self._unknown: Set[Key] = set()
         self._clips: Dict[str, float] = {}
@@ -152,8 +171,9 @@ class AdamW(Optimizer):
             self.nr_update[key] += 1
             if self.nr_update[key] > group.frozen_steps:
                 rate = lr_scale * getattr(self, _rate_name(group.name))
-                decay = group.decay_of(key[1])
-                self._update(key, xp2torch(weights), grad, factor, rate, decay)
+                tensor = xp2torch(weights)
+                decay = group.decay_of(key[1], tensor.ndim, owner)
+                self._update(key, tensor, grad, factor, rate, decay)
         if owner is None or not owner.in_torch:  # Thinc clears those of torch itself
             grad.zero_()
         return weights, gradient
@@ -172,13 +192,25 @@ class AdamW(Optimizer):
         """Find the group of a tensor, and tell of patterns that fit none."""
         place = key, "" if owner is None else owner.name
         if place not in self._group_of:
-            group = self._group_of[place] = group_of(self.groups, owner)
-            self._unused.discard(group.name)
-        elif self._unused and self.nr_update[key] == 1:
-            unused, self._unused = sorted(self._unused), set()
-            message = Warnings.SW006.format(groups=", ".join(unused))
-            warnings.warn(message, stacklevel=3)
+            self._group_of[place] = group_of(self.groups, owner)
+        elif self._patterns_to_check and self.nr_update[key] == 1:
+            self._check_patterns()
         return self._group_of[place]
+
+    def _check_patterns(self) -> None:
+        """Tell once, in the second step, of patterns that fit no tensor."""
+        # Frozen tensors count: without a gradient they are never handed over.
+        fitting = {group_of(self.groups, owner).name for owner in known_owners()}
+        unused, self._patterns_to_check = self._patterns_to_check - fitting, set()
+        if unused:
+            message = Warnings.SW006.format(groups=", ".join(sorted(unused)))
+            warnings.warn(message, stacklevel=4)
+
+    def _stays(self, key: Key) -> bool:
+        """RETURNS (bool): whether a tensor will not move in the step that begins."""
+        if is_frozen(key):
+            return True
+        return self.nr_update[key] < self._group(key, owner_of(key)).frozen_steps
 
     def _update(
         self,
@@ -228,12 +260,14 @@ class AdamW(Optimizer):
         seen = self._clipped[owner.component]
         if key in seen or not seen:
             seen.clear()
-            found = gradients(owner.pipe().model)
+            found = gradients(owner.pipe().model, self._stays)
             self._clips[owner.component] = self._factor(found, owner.component)
         seen.add(key)
         return self._clips[owner.component]
 
     def _factor(self, grads: List[Tensor], owner: str) -> float:
+        if not grads:  # all that got one stay as they are
+            return 1.0
         norms = torch.stack([grad.norm() for grad in grads])
         norm = float(torch.linalg.vector_norm(norms))
         if not isfinite(norm):
@@ -241,18 +275,22 @@ class AdamW(Optimizer):
         return min(1.0, self.grad_clip / (norm + 1e-6))
 
 
-def gradients(model: Model) -> List[Tensor]:
-    """RETURNS (List[Tensor]): gradients of what learns, of Thinc and of torch."""
+def gradients(model: Model, stays: Callable[[Key], bool] = is_frozen) -> List[Tensor]:
+    """Collect the gradients of what learns.
+
+    stays (Callable): tells of a tensor whether to leave it out.
+    RETURNS (List[Tensor]): of Thinc and of torch.
+    """
     found: List[Tensor] = []
     for node in model.walk():
         for name in node.param_names:
-            if node.has_grad(name) and not is_frozen((node.id, name)):
+            if node.has_grad(name) and not stays((node.id, name)):
                 found.append(xp2torch(cast(FloatsXd, node.get_grad(name))))
         for shim in torch_shims(node):
             if shim._grad_scaler.found_inf:
                 continue  # it lets this step out, and scales the next loss lower
             for name, tensor in shim._model.named_parameters():
-                if tensor.grad is not None and not is_frozen((shim.id, name)):
+                if tensor.grad is not None and not stays((shim.id, name)):
                     found.append(tensor.grad)
     return found
 

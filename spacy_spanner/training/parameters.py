@@ -6,6 +6,7 @@ model, it must know more: a component registers its pipeline when it is initiali
 a pipeline that was loaded is looked up when the first of its tensors comes.
 """
 
+import re
 from functools import partial
 from typing import (
     Any,
@@ -27,6 +28,8 @@ from torch import nn
 ENCODER, HEAD = "encoder", "head"
 # Vectors that an encoder gets on top of its pretrained weights learn as fast as a head.
 NEW_IN_ENCODER = "prompts"
+# Classes of norms: torch's, and those of Hugging Face such as T5LayerNorm.
+NORM_CLASS = re.compile(r"Norm(\dd)?$")
 
 # Thinc counts layers and shims apart, so that only id and name together are unique.
 Key = Tuple[int, str]
@@ -40,6 +43,7 @@ class Owner(NamedTuple):
     layer, tensor (str): names.
     pipe (Any): weak reference to the component; gives None when it is gone.
     in_torch (bool): whether it is a parameter of a torch module.
+    in_norm (bool): whether that module is a norm, whatever its name.
     """
 
     component: str
@@ -48,6 +52,7 @@ class Owner(NamedTuple):
     tensor: str
     pipe: Any
     in_torch: bool
+    in_norm: bool
 
     @property
     def name(self) -> str:
@@ -83,7 +88,7 @@ def register_component(component: str, pipe: Any) -> None:
     encoder, reference = encoder_of(pipe), _reference(component, pipe)
     inside = set() if encoder is None else {id(node) for node in encoder.walk()}
     for node in pipe.model.walk():
-        in_encoder = id(node) in inside
+        in_encoder, in_norm = id(node) in inside, _norm_tensors(node)
         for key in tensor_keys(node):
             new = not in_encoder or key[1].split(".")[-1] == NEW_IN_ENCODER
             _owners[key] = Owner(
@@ -93,7 +98,19 @@ def register_component(component: str, pipe: Any) -> None:
                 key[1],
                 reference,
                 in_torch=key[1] not in node.param_names,
+                in_norm=key[1] in in_norm,
             )
+
+
+def _norm_tensors(node: Model) -> Set[str]:
+    """RETURNS (Set[str]): names of the gains and biases of torch's norms in a layer."""
+    return {
+        name
+        for shim in torch_shims(node)
+        for path, module in shim._model.named_modules()
+        if NORM_CLASS.search(type(module).__name__)
+        for name, _ in module.named_parameters(prefix=path, recurse=False)
+    }
 
 
 def _reference(component: str, pipe: Any) -> Callable[[], Any]:
@@ -142,6 +159,13 @@ def owner_of(key: Key) -> Optional[Owner]:
         for nlp in list(_languages):
             register_pipeline(nlp.pipeline)
     return _owners.get(key)
+
+
+def known_owners() -> List[Owner]:
+    """RETURNS (List[Owner]): one for each tensor, with or without gradient, of the
+    components that are still there.
+    """
+    return [owner for owner in _owners.values() if owner.pipe() is not None]
 
 
 def is_frozen(key: Key) -> bool:

@@ -48,20 +48,50 @@ def test_convert_writes_and_tells_what_it_found(good: Path, tmp_path: Path) -> N
     docs = list(DocBin().from_disk(tmp_path / "out.spacy").get_docs(Vocab()))
     found = [[(s.start, s.end, s.label_) for s in doc.spans["ents"]] for doc in docs]
     assert found == [[(1, 3, "ORG"), (1, 2, "GPE")], []]
-    assert not (tmp_path / "out.lost.csv").exists()
+    assert not (tmp_path / "out.spacy.lost.csv").exists()
 
 
 def test_convert_lists_what_is_lost_and_fails(lossy: Path, tmp_path: Path) -> None:
     done = run("convert", lossy, tmp_path / "out.spacy")
     assert done.exit_code == 1
     assert "[SP054] 1 of 3 entities are lost" in " ".join(done.output.split())
-    rows = (tmp_path / "out.lost.csv").read_text("utf8").splitlines()
+    rows = (tmp_path / "out.spacy.lost.csv").read_text("utf8").splitlines()
     assert rows == [
         "file,line,text,label,reason",
         "in.jsonl,1,US,GPE,duplicate",
         "in.jsonl,1,S,X,boundaries inside tokens",
     ]
     assert (tmp_path / "out.spacy").exists()
+
+
+def test_convert_keeps_the_table_of_another_target(lossy: Path, tmp_path: Path) -> None:
+    assert run("convert", lossy, tmp_path / "k.spacy").exit_code == 1
+    assert run("convert", tmp_path / "k.spacy", tmp_path / "k.conll").exit_code == 0
+    assert (tmp_path / "k.spacy.lost.csv").exists()
+    assert not (tmp_path / "k.conll.lost.csv").exists()
+
+
+@pytest.mark.parametrize("target, name", [(".", "here.lost.csv"), ("o", "o.lost.csv")])
+def test_convert_puts_the_table_beside_a_folder(
+    lossy: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    name: str,
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    done = run("convert", lossy, target)
+    assert "[SP054]" in done.output
+    assert len(list(tmp_path.rglob("*.spacy"))) == 1
+    assert [path.name for path in tmp_path.rglob("*.lost.csv")] == [name]
+
+
+def test_convert_of_a_file_into_itself_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "k.jsonl"
+    path.write_text(json.dumps({"text": "Ann left.", "spans": [[0, 3, "X"]]}))
+    assert run("convert", path, path).exit_code == 0
+    assert json.loads(path.read_text("utf8"))["text"] == "Ann left."
 
 
 @pytest.mark.parametrize("tolerance, code", [(0.3, 1), (0.34, 0), (1, 0)])

@@ -265,3 +265,12 @@ def test_read_sentences_of_any_lines_reads_all_words_or_says_why(
             for sentence in found
             for layer in sentence.layers
         )
+
+
+def test_read_of_several_tags_in_one_column_says_what_to_do(tmp_path: Path) -> None:
+    text = "The B-ORG\nUS I-ORG|U-GPE\nCourt L-ORG\n"
+    path = write_file(tmp_path, "a.conll", text)
+    with pytest.raises(
+        ValueError, match=r"SP001.*a\.conll, line 2,.*several tags: .*col"
+    ):
+        read_all("conll", path)

@@ -217,6 +217,24 @@ def test_characters_move_everything() -> None:
     assert lost.reasons == {"outside of the text": 1}
 
 
+def test_characters_of_text_are_tokens(blank: Language) -> None:
+    record = text("We  won. So", (1, 2, "A"), (4, 8, "B"), sentence_starts=[0, 9])
+    (doc,), lost = build(record, blank, characters=True)
+    assert [token.text for token in doc] == [*"We", " ", *"won.", *"So"]
+    assert doc.text == record.text
+    assert spans_of(doc) == [(1, 2, "A"), (3, 7, "B")]
+    assert sentences(doc) == [(0, 7), (7, 9)]
+    assert not lost.reasons
+
+
+def test_characters_of_a_document_with_other_annotation_are_refused(
+    blank: Language,
+) -> None:
+    record = Record("a.spacy", 3, [], doc=blank.make_doc("US"))
+    with pytest.raises(ValueError, match=r"SP063.*a\.spacy, line 3.*\.jsonl"):
+        build(record, blank, characters=True)
+
+
 # -------------------------------------------------------------------- options
 
 

@@ -20,6 +20,15 @@ def test_read_lines_skips_a_byte_order_mark(tmp_path: Path) -> None:
     assert list(read_lines(path)) == ["a\n", "b\n"]
 
 
+@pytest.mark.parametrize("encoding", ["utf8", "UTF-8", "utf_8", "U8"])
+def test_a_byte_order_mark_is_skipped_however_utf_8_is_spelled(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = write_file(tmp_path, "a.txt", b"\xef\xbb\xbfa\n")
+    assert list(read_lines(path, encoding)) == ["a\n"]
+    assert read_text(path, encoding) == "a\n"
+
+
 def test_read_text_keeps_ends_of_lines_where_asked(tmp_path: Path) -> None:
     path = write_file(tmp_path, "a.txt", b"a\r\nb\n")
     assert read_text(path, newlines=False) == "a\r\nb\n"
@@ -66,6 +75,11 @@ def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:
         ),
         pytest.param(
             '["x", {"b": 2}]\n[1]', [(1, ["x", {"b": 2}]), (2, [1])], id="lists"
+        ),
+        pytest.param(
+            '[["x", {"b": 2}], ["y", {}]]',
+            [(1, ["x", {"b": 2}]), (1, ["y", {}])],
+            id="array of pairs",
         ),
         pytest.param("[]", [], id="empty array"),
         pytest.param("", [], id="empty"),

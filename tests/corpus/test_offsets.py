@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any, Optional, Tuple
 
 import pytest
+import spacy
 
+from spacy_spanner.corpus.convert import read_docs
 from spacy_spanner.corpus.offsets import locate
 
 from .util import docs_and_lost, read_all, spans_of, write_file
@@ -68,6 +70,14 @@ def test_read_of_an_array(tmp_path: Path) -> None:
     assert reading.mentions == [(4, 6, "GPE")] * 2
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_read_of_an_array_of_spacy_2(tmp_path: Path, indent: Optional[int]) -> None:
+    text = json.dumps([SHAPES["spacy"]] * 2, indent=indent)
+    path = write_file(tmp_path, "a.json", text)
+    docs = list(read_docs(path, spacy.blank("en")))
+    assert [spans_of(doc) for doc in docs] == [[(1, 2, "GPE")]] * 2
+
+
 def test_read_of_several_labels_gives_an_entity_of_each(tmp_path: Path) -> None:
     item = {"text": TEXT, "label": [{"start": 4, "end": 6, "labels": ["A", "B"]}]}
     assert read_all("jsonl", save(tmp_path, item)).mentions == [
@@ -78,9 +88,10 @@ def test_read_of_several_labels_gives_an_entity_of_each(tmp_path: Path) -> None:
 
 def test_read_without_annotation_is_not_annotated(tmp_path: Path) -> None:
     task = {"data": {"text": TEXT}, "annotations": []}
-    path = save(tmp_path, {"text": TEXT}, {"text": TEXT, "spans": []}, task)
+    pairs = [TEXT, {"cats": {"A": 1}}], [TEXT, {"entities": []}]
+    path = save(tmp_path, {"text": TEXT}, {"text": TEXT, "spans": []}, task, *pairs)
     docs, _ = docs_and_lost("jsonl", path)
-    assert ["ents" in doc.spans for doc in docs] == [False, True, False]
+    assert ["ents" in doc.spans for doc in docs] == [False, True, False, False, True]
 
 
 def test_read_leaves_rejected_documents_out_and_says_so(tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import spacy
 
+from spacy_spanner.corpus.convert import convert_corpus
 from spacy_spanner.corpus.files import JsonItem
+from spacy_spanner.corpus.options import ReadOptions
 from spacy_spanner.corpus.rows import read_rows
 
 from .util import read_all, write_file
 
+NLP = spacy.blank("en")
 ROW = {"id": "0", "tokens": ["US", "Court", "won"], "ner_tags": [1, 2, 0]}
 NAMES = ["O", "B-ORG", "I-ORG"]
 FEATURES = {"ner_tags": {"feature": {"names": NAMES, "_type": "ClassLabel"}}}
@@ -37,6 +41,13 @@ def test_read_of_numbers_with_a_description_beside(tmp_path: Path) -> None:
 def test_read_of_tags(tmp_path: Path) -> None:
     row = {"words": ["US", "won"], "labels": ["S-GPE", "O"]}
     assert read_all("rows", save(tmp_path, row)).mentions == [(0, 1, "GPE")]
+
+
+def test_read_of_an_empty_row_is_an_empty_document(tmp_path: Path) -> None:
+    path = save(tmp_path, ROW, {"tokens": [], "ner_tags": []}, ROW)
+    names = ReadOptions(label_names=tuple(NAMES))
+    summary = convert_corpus(path, tmp_path / "o", NLP, read_options=names)
+    assert (summary.documents, summary.spans, summary.empty) == (2, 2, 1)
 
 
 def test_read_of_numbers_without_names_asks(tmp_path: Path) -> None:
@@ -102,6 +113,10 @@ def test_read_rows_of_a_dataset_in_memory() -> None:
         pytest.param({"tokens": [""], "ner_tags": [0]}, "no tokens", id="empty token"),
         pytest.param({"tokens": ["a"]}, "no tag", id="no tags"),
         pytest.param({"tokens": ["a"], "ner_tags": []}, "no tag", id="too few tags"),
+        pytest.param({"tokens": [], "ner_tags": [0]}, "no tag", id="too many tags"),
+        pytest.param(
+            {"tokens": ["a"], "ner_tags": ["I-ORG|U-GPE"]}, "several tags", id="joined"
+        ),
         pytest.param({"tokens": ["a"], "ner_tags": [9]}, "number 9", id="number"),
         pytest.param({"tokens": ["a"], "ner_tags": ["X"]}, "not a tag", id="tag"),
         pytest.param({"tokens": ["a"], "ner_tags": [None]}, "not a tag", id="null"),

@@ -1,8 +1,9 @@
 """Existing .spacy files: entities to spans and back, other annotation stays."""
 
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
+import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
@@ -84,6 +85,89 @@ def test_spans_without_a_label_are_lost(tmp_path: Path) -> None:
     (found,), lost = docs_and_lost("spacy", save(tmp_path, doc))
     assert spans_of(found) == [(0, 1, "Y")]
     assert lost.reasons == {"without a label": 1}
+
+
+def test_rules_know_punctuation_of_existing_documents(tmp_path: Path) -> None:
+    doc = NLP.make_doc('He said "It works." Then he left.')
+    path = save(tmp_path, doc)
+    (found,), _ = docs_and_lost("spacy", path, sentences="rules")
+    texts = [sent.text for sent in found.sents]
+    assert texts == ['He said "It works."', "Then he left."]
+
+
+@pytest.mark.parametrize("scores", [[0.5, 0.75, 0.25], np.asarray([0.5, 0.75, 0.25])])
+def test_a_group_that_loses_a_span_keeps_the_rest_of_the_others(
+    tmp_path: Path, scores: Any
+) -> None:
+    doc = with_ents()
+    doc.spans["ents"] = [
+        Span(doc, 1, 2, label="X", kb_id="Q1", span_id="T1"),
+        Span(doc, 0, 2),
+        Span(doc, 0, 1, label="Y", kb_id="Q2", span_id="T2"),
+    ]
+    doc.spans["ents"].attrs.update(scores=scores, note="hand")
+    (found,), lost = docs_and_lost("spacy", save(tmp_path, doc))
+    group = found.spans["ents"]
+    assert [(s.label_, s.kb_id_, s.id_) for s in group] == [
+        ("X", "Q1", "T1"),
+        ("Y", "Q2", "T2"),
+    ]
+    assert list(group.attrs["scores"]) == [0.5, 0.25]
+    assert group.attrs["note"] == "hand"
+    assert lost.reasons == {"without a label": 1}
+
+
+def test_entities_that_become_spans_keep_their_ids(tmp_path: Path) -> None:
+    doc = with_ents()
+    doc.set_ents([Span(doc, 0, 1, label="GPE", kb_id="Q30")])
+    (found,), _ = docs_and_lost("spacy", save(tmp_path, doc))
+    assert [span.kb_id_ for span in found.spans["ents"]] == ["Q30"]
+
+
+def two_sentences() -> Doc:
+    words = ["US", "won", ".", "He", "slept", "."]
+    starts: List[Any] = [True, False, False, True, False, False]
+    tags = ["NNP", "VBD", ".", "PRP", "VBD", "."]
+    doc = Doc(NLP.vocab, words=words, tags=tags, sent_starts=starts)
+    doc.set_ents([Span(doc, 0, 1, label="GPE"), Span(doc, 3, 4, label="PER")])
+    return doc
+
+
+def test_split_sentences_keep_the_rest(tmp_path: Path) -> None:
+    doc = two_sentences()
+    doc.cats = {"sport": 1.0}
+    doc.user_data = {"source": "news", ("._.", "sure", 9, None): True}
+    doc.spans["ents"] = [Span(doc, 3, 4, label="P"), Span(doc, 0, 2, label="X")]
+    doc.spans["ents"].attrs["scores"] = [0.5, 0.75]
+    doc.spans["other"] = [Span(doc, 4, 5, label="V")]
+    path = save(tmp_path, doc)
+    (one, two), lost = docs_and_lost("spacy", path, split_sentences=True)
+    assert [token.tag_ for token in two] == ["PRP", "VBD", "."]
+    assert [(e.start, e.label_) for d in (one, two) for e in d.ents] == [
+        (0, "GPE"),
+        (0, "PER"),
+    ]
+    assert [spans_of(one), spans_of(two)] == [[(0, 2, "X")], [(0, 1, "P")]]
+    assert [d.spans["ents"].attrs["scores"] for d in (one, two)] == [[0.75], [0.5]]
+    assert [spans_of(one, "other"), spans_of(two, "other")] == [[], [(1, 2, "V")]]
+    assert one.cats == two.cats == {"sport": 1.0}
+    assert one.user_data == {"source": "news"}
+    # "He" begins at character 9 of the document, and at 0 of its sentence.
+    assert two.user_data == {"source": "news", ("._.", "sure", 0, None): True}
+    assert [len(list(d.sents)) for d in (one, two)] == [1, 1]
+    assert not lost.reasons
+
+
+def test_split_sentences_list_what_crosses_in_other_groups(tmp_path: Path) -> None:
+    doc = two_sentences()
+    doc.set_ents([Span(doc, 2, 4, label="E")])
+    doc.spans["ents"] = [Span(doc, 0, 1, label="GPE")]
+    doc.spans["other"] = [Span(doc, 1, 5, label="O")]
+    path = save(tmp_path, doc)
+    found, lost = docs_and_lost("spacy", path, split_sentences=True)
+    assert [list(part.ents) for part in found] == [[], []]
+    assert sorted(row.label for row in lost.examples) == ["E", "O"]
+    assert lost.reasons == {"crosses a sentence boundary": 2}
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", DocBin().to_bytes()[:-3]])

@@ -1,12 +1,13 @@
 """Tags of layers, in all schemes, and back."""
 
-from typing import Dict, List, Sequence, Set, Tuple
+import re
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.corpus.tags import decode_tags, encode_layers
+from spacy_spanner.corpus.tags import decode_tags, encode_layers, tag_problem
 
 Rows = List[Tuple[int, int, str]]
 
@@ -51,6 +52,24 @@ def test_decode_tags_of_an_irregular_sequence_loses_nothing(
     tags: str, spans: List[Tuple[int, int, str]]
 ) -> None:
     assert decode_tags(tags.split()) == spans
+
+
+@pytest.mark.parametrize(
+    "tag, problem",
+    [
+        ("O", ""),
+        ("B-X", ""),
+        ("B-X|Y", ""),
+        ("B-X|Y-Z", ""),
+        ("X", "'X' is not a tag such as O, B-X, I-X or S-X"),
+        (3, "3 is not a tag"),
+        ("I-ORG|U-GPE", "'I-ORG|U-GPE' holds several tags: .* a column of its own"),
+    ],
+)
+def test_tag_problem(tag: Any, problem: str) -> None:
+    found = tag_problem(tag)
+    assert bool(found) == bool(problem)
+    assert re.match(problem.replace("|", r"\|"), found)
 
 
 def test_encode_layers_of_flat_entities_is_one_layer() -> None:

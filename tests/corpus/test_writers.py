@@ -121,6 +121,30 @@ def test_brat_round_trip_keeps_text_and_entities(tmp_path: Path) -> None:
     assert spans_of(found) == spans_of(doc)
 
 
+@pytest.mark.parametrize(
+    "text, place",
+    [
+        ("in New\r\nYork.", (3, 12)),
+        ("in New\rYork.", (3, 11)),
+        ("in New\r\n\r\nYork.", (3, 14)),
+        ("in \r\n York", (3, 6)),
+    ],
+)
+def test_brat_round_trip_keeps_entities_over_line_ends(
+    tmp_path: Path, text: str, place: Tuple[int, int]
+) -> None:
+    doc = NLP.make_doc(text)
+    span = doc.char_span(*place, label="GPE", alignment_mode="expand")
+    doc.spans["ents"] = [span]
+    writer = BratWriter(tmp_path, "ents")
+    writer.add(doc)
+    writer.close()
+    (found,) = back(tmp_path, "brat")
+    assert found.text == doc.text
+    assert spans_of(found) == spans_of(doc)
+    assert (tmp_path / "000001.ann").read_bytes().count(b"\r") == 0
+
+
 def test_brat_round_trip_keeps_discontinuous_entities(tmp_path: Path) -> None:
     write_file(tmp_path, "in/a.txt", "left and right lungs")
     ann = "T1\tORGAN 0 4;15 20\tleft lungs\n"

@@ -1,6 +1,7 @@
 """Thresholds and temperature: chosen for a goal, written, and worth something."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -90,6 +91,19 @@ def test_tune_of_spancat(data: Path) -> None:
 def test_tune_of_spans_without_scores_fails(data: Path) -> None:
     with pytest.raises(ValueError, match=r"SP075.*span_ruler"):
         tune(ruler("ents"), data)
+
+
+def test_tune_of_a_component_that_finds_nothing_fails(data: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("spancat", config={"spans_key": "ents"})
+    nlp.initialize(lambda: make_examples(nlp, NESTED))
+    pipe: Any = nlp.get_pipe("spancat")
+    scorer = pipe.model.get_ref("scorer")
+    (linear,) = [node for node in scorer.walk() if node.name == "linear"]
+    linear.set_param("b", linear.get_param("b") - 100)
+    message = r"SP161.*'spancat'.*'ents'.*0\.05 in 6 documents"
+    with pytest.raises(ValueError, match=message):
+        tune(nlp, data)
 
 
 def test_tune_command_writes_a_pipeline(data: Path, tmp_path: Path) -> None:

@@ -1,20 +1,29 @@
 """Groups of tensors: patterns, their rates, decay and freezing, and what is refused."""
 
 import warnings
-from typing import Any, Dict, List, Tuple
+from pathlib import Path
+from typing import Any, Dict, List, Set, Tuple
 
 import pytest
 import spacy
 import torch
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import Config, warmup_linear
+from thinc.api import Config, Model, warmup_linear
+from torch import nn
 
-from spacy_spanner.training.groups import NOT_DECAYED
+from spacy_spanner.models.diffusion.attention import DistanceBias
+from spacy_spanner.training.callbacks import make_freeze_encoder
+from spacy_spanner.training.groups import default_groups
 from spacy_spanner.training.optimizers import AdamW, make_adamw
-from spacy_spanner.training.parameters import owner_of
+from spacy_spanner.training.parameters import (
+    freeze_tensors,
+    owner_of,
+    register_component,
+    tensor_keys,
+)
 
-from ..helpers import NESTED, blank_pipeline, make_examples
+from ..helpers import FACTORIES, NESTED, blank_pipeline, make_examples, small_model
 from .test_optimizers import tensors, weights
 
 NAME = "span_biaffine"
@@ -128,6 +137,11 @@ def test_group_may_decay_on_its_own() -> None:
     ("tensor", "decays"),
     [
         ("lstm.weight_ih_l0", True),
+        ("lstm.bias_ih_l0_reverse", False),
+        ("layers.0.bias.start.weight", False),
+        ("block.0.relative_attention_bias.weight", False),
+        ("biaffine.weight", True),
+        ("debiased.weight", True),
         ("linear.bias", False),
         ("transformer.encoder.LayerNorm.weight", False),
         ("G", False),
@@ -135,8 +149,64 @@ def test_group_may_decay_on_its_own() -> None:
         ("W", True),
     ],
 )
-def test_what_decays(tensor: str, decays: bool) -> None:
-    assert bool(NOT_DECAYED.search(tensor)) != decays
+def test_what_decays_by_its_name(tensor: str, decays: bool) -> None:
+    _, head = default_groups(0.1, 0.1, weight_decay=0.5, frozen_steps=0)
+    assert head.decay_of(tensor, 2, None) == (0.5 if decays else 0.0)
+    assert head.decay_of(tensor, 1, None) == 0.0
+
+
+def decaying(model: Model) -> Set[str]:
+    """Take a step without gradient from ones. RETURNS: what moves, by its name."""
+    for node in model.walk():
+        for name in node.param_names:
+            node.set_param(name, node.get_param(name) * 0 + 1)
+            node.set_grad(name, node.get_param(name) * 0)
+        for shim in node.shims:
+            for parameter in shim._model.parameters():
+                nn.init.ones_(parameter)
+                parameter.grad = torch.zeros_like(parameter)
+    model.finish_update(make_adamw(head=0.5, encoder=0.5, weight_decay=0.1))
+    return {
+        owner_of(key).name
+        for key, weight in weights(model).items()
+        if (weight.detach() != 1).all()
+    }
+
+
+def matrices(module: nn.Module, above: str) -> Set[str]:
+    """Name what is neither a norm nor a bias, by the classes of the modules."""
+    found = set()
+    for name, child in module.named_children():
+        if not isinstance(child, (nn.LayerNorm, DistanceBias)):
+            found |= matrices(child, f"{above}.{name}")
+    for name, parameter in module.named_parameters(recurse=False):
+        if parameter.ndim > 1:
+            found.add(f"{above}.{name}")
+    return found
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_matrices_of_every_model_decay_and_nothing_else(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    examples = make_examples(nlp, NESTED)
+    nlp.initialize(lambda: examples)
+    model = nlp.get_pipe(factory).model
+    expected = {f"{factory}.encoder.hashembed.E", f"{factory}.encoder.maxout.W"}
+    for node in model.walk():
+        for shim in node.shims:
+            expected |= matrices(shim._model, f"{factory}.head.{node.name}")
+    assert decaying(model) == expected
+
+
+def test_norm_with_matrices_does_not_decay() -> None:
+    nlp, _ = prepared()
+    pipe = nlp.get_pipe(NAME)
+    (shim,) = pipe.model.get_ref("output_layer").shims
+    shim._model.scaled = nn.Sequential(nn.LayerNorm((2, 3)), nn.Linear(2, 3))
+    register_component(NAME, pipe)
+    place = f"{NAME}.head.{NAME}.scaled"
+    found = {name for name in decaying(pipe.model) if name.startswith(place)}
+    assert found == {f"{place}.1.weight"}
 
 
 def test_decay_does_not_look_at_the_name_of_the_component() -> None:
@@ -168,6 +238,42 @@ def test_pattern_that_fits_nothing_is_told_once() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nlp.update(examples, sgd=optimizer)
+
+
+def test_pattern_of_frozen_tensors_is_not_told() -> None:
+    nlp, examples = prepared()
+    encoder = nlp.get_pipe(NAME).model.get_ref("tok2vec")
+    freeze_tensors(key for node in encoder.walk() for key in tensor_keys(node))
+    group = {"pattern": r"\.encoder\.", "learn_rate": 0.1}
+    optimizer = make_adamw(groups={"lower": group})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            nlp.update(examples, sgd=optimizer)
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_pattern_of_tensors_without_gradient_is_not_told(
+    steps: int, tiny_bert: Path
+) -> None:
+    """A frozen transformer does not run backward, so the optimizer never sees it."""
+    nlp = spacy.blank("en")
+    encoder = {
+        "@architectures": "spacy_spanner.Transformer.v1",
+        "name": str(tiny_bert),
+    }
+    nlp.add_pipe(NAME, config={"model": small_model(NAME, encoder)})
+    examples = make_examples(nlp, NESTED)
+    nlp.config["training"]["optimizer"] = {"@optimizers": "spacy_spanner.AdamW.v1"}
+    nlp.initialize(lambda: examples)
+    freeze = make_freeze_encoder(steps=steps)
+    group = {"pattern": r"\.encoder\..*layer\.1\.", "learn_rate": 0.1}
+    optimizer = make_adamw(groups={"upper": group})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for step in range(3):
+            freeze(nlp, {"step": step, "epoch": 0})
+            nlp.update(examples, sgd=optimizer)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from spacy.training.loop import train
 from spacy.util import load_config_from_str
 from thinc.api import Config
 
-from spacy_spanner.training.comments import documented, write_config
+from spacy_spanner.training.comments import TRAINING, documented, write_config
 from spacy_spanner.training.init_config import Wishes, build_config, find_factory
 
 from ..cli.helpers import run
@@ -88,6 +88,23 @@ def test_config_of_wishes() -> None:
     assert config["components"]["span_biaffine"]["spans_key"] == "sc"
     assert config["training"]["score_weights"]["spans_sc_f"] == 1.0
     assert config["training"]["max_steps"] == 77
+
+
+def test_config_can_be_trained_by_copying_one_line() -> None:
+    wishes = Wishes("span_biaffine", gpu=True)
+    text = write_config(build_config(wishes), wishes.heading("a_long_name.cfg"))
+    (line,) = [line for line in text.splitlines() if "spacy train" in line]
+    assert line == (
+        "# python -m spacy train a_long_name.cfg --output training "
+        "--paths.train train.spacy --paths.dev dev.spacy --gpu-id 0"
+    )
+
+
+def test_config_says_that_a_batch_is_cut() -> None:
+    lines = text_of().splitlines()
+    place = lines.index("accumulate_gradient = 1")
+    assert lines[place - 1] == "# " + TRAINING["training"]["accumulate_gradient"]
+    assert "a batch is cut" in lines[place - 1]
 
 
 def test_config_of_an_unknown_model_or_window() -> None:

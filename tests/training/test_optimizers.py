@@ -9,12 +9,12 @@ import spacy
 import torch
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import Model, PyTorchShim, warmup_linear
+from thinc.api import Model, PyTorchShim, fix_random_seed, warmup_linear
 from thinc.util import xp2torch
 
-from spacy_spanner.training.groups import NOT_DECAYED
+from spacy_spanner.training.groups import default_groups
 from spacy_spanner.training.optimizers import gradients, make_adamw
-from spacy_spanner.training.parameters import owner_of, tensor_keys
+from spacy_spanner.training.parameters import owner_of, set_frozen, tensor_keys
 
 from ..helpers import (
     DATA,
@@ -75,8 +75,9 @@ def step_of_torch(
         weight = moved[key] = weight.requires_grad_()
         weight.grad = gradient
         rate = ENCODER_RATE if owner.part == "encoder" else HEAD_RATE
-        decays = not NOT_DECAYED.search(owner.tensor)
-        group = {"lr": rate, "weight_decay": decay if decays else 0.0}
+        _, part = default_groups(0.0, 0.0, decay, 0)
+        own_decay = part.decay_of(owner.tensor, weight.ndim, owner)
+        group = {"lr": rate, "weight_decay": own_decay}
         groups.append({"params": [weight], **group})
     torch.nn.utils.clip_grad_norm_(list(moved.values()), clip)
     torch.optim.AdamW(groups).step()
@@ -116,6 +117,49 @@ def test_frozen_encoder_does_not_move_until_it_is_time(factory: str) -> None:
         moved = {k for k, v in weights(model).items() if not torch.equal(v, before[k])}
         assert bool(moved & keys) == (step >= 2)
         assert moved - keys
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_waiting_encoder_is_left_out_of_the_clip(factory: str) -> None:
+    """The head moves as with the callback that freezes the encoder."""
+    moved = {}
+    for n_steps in (0, 2):
+        fix_random_seed(0)
+        nlp, examples = prepared(factory)
+        pipe = nlp.get_pipe(factory)
+        # A large epsilon keeps Adam from hiding the scale of the gradient.
+        optimizer = make_adamw(
+            head=1.0, encoder=0.1, eps=1.0, grad_clip=0.01, frozen_steps=n_steps
+        )
+        for step in range(3):
+            set_frozen(pipe, "encoder", n_steps == 0 and step < 2)
+            fix_random_seed(step)
+            nlp.update(examples, sgd=optimizer)
+        moved[n_steps] = list(weights(pipe.model).values())
+    for by_callback, by_steps in zip(moved[0], moved[2]):
+        torch.testing.assert_close(by_callback, by_steps, atol=1e-7, rtol=1e-5)
+
+
+def test_component_of_nothing_but_waiting_tensors_is_not_clipped() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tok2vec")
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96}
+    model = small_model("span_biaffine", listener)
+    nlp.add_pipe("span_biaffine", config={"model": model})
+    examples = make_examples(nlp, NESTED)
+    nlp.initialize(lambda: examples)
+    shared = nlp.get_pipe("tok2vec").model
+    before = {key: value.clone() for key, value in weights(shared).items()}
+    optimizer = make_adamw(frozen_steps=1)
+    stayed = []
+    for _ in range(2):
+        nlp.update(examples, sgd=False)
+        for _, pipe in nlp.pipeline:
+            pipe.finish_update(optimizer)
+        stayed.append(
+            all(torch.equal(v, before[k]) for k, v in weights(shared).items())
+        )
+    assert stayed == [True, False]
 
 
 @pytest.mark.parametrize("factory", FACTORIES)

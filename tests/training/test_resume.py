@@ -80,7 +80,7 @@ VARIANTS: Dict[str, Any] = {
     "epochs": (settings(max_steps=0, max_epochs=3), (), 12),
     "next is a new epoch": (settings(eval_frequency=4), (), 6),
     "streamed": (settings(max_epochs=-1), (), 8),
-    "patience": (settings(max_steps=0, patience=7), (), 23),
+    "patience": (settings(max_steps=0, patience=7), (), 17),
     "optimizer that waits": (WAITS, (), 8),
 }
 

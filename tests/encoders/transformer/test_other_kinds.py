@@ -74,6 +74,65 @@ def test_transformer_with_byte_pieces_knows_where_words_begin(tmp_path: Path) ->
         assert pieces[-2:] == ["Ġcourt", "Ġmet"]
 
 
+# As in Llama 3 and Qwen, but for the rare cases.
+WORDS_AND_NUMBERS = r"'(?:s|t)| ?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"
+
+
+def byte_tokenizer(folder: Path, **special: str) -> None:
+    """Store a tokenizer of bytes that splits words in front, without a frame."""
+    tokenizers = pytest.importorskip("tokenizers")
+    steps = tokenizers.pre_tokenizers
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    split = steps.Split(tokenizers.Regex(WORDS_AND_NUMBERS), "isolated")
+    marks = steps.ByteLevel(add_prefix_space=False, use_regex=False)
+    made.pre_tokenizer = steps.Sequence([split, marks])
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=200,
+        special_tokens=list(special.values()),
+        initial_alphabet=["Ġ"],
+        show_progress=False,
+    )
+    made.train_from_iterator([" The US Court didn't"] * 5, trainer)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, **special)
+    fast.save_pretrained(folder)
+    replace_model(folder, "roberta", pad_token_id=1)
+
+
+def test_transformer_with_byte_pieces_in_a_sequence_knows_where_words_begin(
+    tmp_path: Path,
+) -> None:
+    byte_tokenizer(tmp_path, eos_token="<end>")
+    model = encoder_of(tmp_path)
+    loaded = build_transformer("no/such-model").from_bytes(model.to_bytes())
+    again = build_transformer("no/such-model").from_bytes(loaded.to_bytes())
+    for shim in (get_shim(model), get_shim(loaded), get_shim(again)):
+        doc = doc_of(["The", "US", "Court", "didn't"])
+        text = split_text(shim, [doc])
+        pieces = shim.tokenizer.convert_ids_to_tokens(text.ids.tolist())
+        # What stands inside a token gets no mark.
+        assert pieces == ["ĠThe", "ĠUS", "ĠCourt", "Ġdidn", "'t"]
+        assert text.word.tolist() == [0, 1, 2, 3, 3]
+    first, second = (get_shim(one).tokenizer._tokenizer for one in (loaded, again))
+    assert first.to_str() == second.to_str()
+
+
+def test_transformer_whose_tokenizer_adds_no_special_pieces(tmp_path: Path) -> None:
+    byte_tokenizer(tmp_path, bos_token="<begin>", eos_token="<end>")
+    model = encoder_of(tmp_path)
+    special, tokenizer = get_shim(model).special, get_shim(model).tokenizer
+    assert tokenizer._tokenizer.encode("").ids == []
+    names = tokenizer.convert_ids_to_tokens([special.first, special.last])
+    assert names == ["<begin>", "<end>"]
+    assert vectors_of(model, doc_of(["The", "Court"]))[0].shape == (2, WIDTH)
+
+
+def test_transformer_whose_tokenizer_has_no_special_pieces(tmp_path: Path) -> None:
+    byte_tokenizer(tmp_path)
+    with pytest.raises(ValueError, match=r"SP160.*bos_token") as caught:
+        encoder_of(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
 def test_transformer_without_a_fast_tokenizer(tiny_bert: Path, tmp_path: Path) -> None:
     for name in ("config.json", "model.safetensors"):
         shutil.copy(tiny_bert / name, tmp_path)

@@ -1,0 +1,144 @@
+"""Sentences as documents of their own, and what they keep of the whole document."""
+
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Union
+
+import numpy as np
+from spacy.tokens import Doc, Span, SpanGroup
+
+from .placing import CROSSING, crosses
+from .records import Lost, Record
+
+
+class Part(NamedTuple):
+    """A sentence, or a whole document, and its first token in the whole document."""
+
+    doc: Doc
+    offset: int
+
+    def holds(self, start: int, end: int) -> bool:
+        """RETURNS (bool): whether tokens of the whole document are inside."""
+        return self.offset <= start and end <= self.offset + len(self.doc)
+
+
+def split_words(doc: Doc, starts: Sequence[int]) -> Iterator[Part]:
+    """Split a document of which nothing but words is known.
+
+    doc (Doc): the document.
+    starts (Sequence[int]): first tokens of the sentences.
+    YIELDS (Part): sentences with their words.
+    """
+    for start, end in zip(starts, [*starts[1:], len(doc)]):
+        tokens = doc[start:end]
+        words = [token.text for token in tokens]
+        spaces = [bool(token.whitespace_) for token in tokens]
+        flags: List[Union[bool, int, None]] = [True, *[False] * (len(words) - 1)]
+        part = Doc(doc.vocab, words=words, spaces=spaces, sent_starts=flags)
+        part.has_unknown_spaces = doc.has_unknown_spaces
+        yield Part(part, start)
+
+
+def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[Part]:
+    """Split a document with all its annotation.
+
+    Categories and other data of the whole document go to each of its sentences.
+
+    doc (Doc): the document.
+    starts (Sequence[int]): first tokens of the sentences.
+    without (str): the group of spans that is written later.
+    YIELDS (Part): sentences.
+    """
+    # The arguments that spare an array for each sentence are missing in spaCy's hints.
+    head: Any = doc._get_array_attrs()
+    array = doc.to_array(head)
+    for start, end in zip(starts, [*starts[1:], len(doc)]):
+        sentence: Any = doc[start:end]
+        found = sentence.as_doc(copy_user_data=True, array_head=head, array=array)
+        part = Part(found, start)
+        set_sentence_starts(found, [0])
+        found.has_unknown_spaces = doc.has_unknown_spaces
+        found.cats = dict(doc.cats)
+        found.user_data = _own_data(found)
+        for key, group in doc.spans.items():
+            if key != without:
+                rows = enumerate(group)
+                chosen = [index for index, s in rows if part.holds(s.start, s.end)]
+                copy_spans(list(group), group.attrs, chosen, part, key)
+        yield part
+
+
+def _own_data(doc: Doc) -> Dict[Any, Any]:
+    """RETURNS (Dict[Any, Any]): the data of a sentence, without that of tokens and
+    spans of others, whose characters are outside.
+    """
+
+    def is_own(key: Any) -> bool:
+        if not (isinstance(key, tuple) and len(key) == 4 and key[0] == "._."):
+            return True
+        start, end = key[2:]
+        if start is None:
+            return True
+        return 0 <= start < max(len(doc.text), 1) and (end or 0) <= len(doc.text)
+
+    return {key: value for key, value in doc.user_data.items() if is_own(key)}
+
+
+def set_sentence_starts(doc: Doc, starts: Sequence[int]) -> None:
+    """Make these tokens the first of sentences, and no others."""
+    flags = np.full(len(doc), -1, dtype=np.int64)
+    flags[list(starts)] = 1
+    attrs: Any = ["SENT_START"]
+    values: Any = flags.astype(np.uint64)  # spaCy's hint wants a column for each
+    doc.from_array(attrs, values)
+
+
+def copy_spans(
+    spans: Sequence[Span], attrs: Dict[str, Any], chosen: List[int], to: Part, key: str
+) -> None:
+    """Write spans of the whole document to a part, with their ids and scores.
+
+    spans (Sequence[Span]): of the whole document.
+    attrs (Dict[str, Any]): of their group; `scores` has one for each of the spans, or
+        for the first of them.
+    chosen (List[int]): indices of the spans to write.
+    to (Part): gets the group.
+    key (str): of the group.
+    """
+    attrs = dict(attrs)
+    scores = attrs.get("scores")
+    if scores is not None:
+        kept = [scores[index] for index in chosen if index < len(scores)]
+        is_array = isinstance(scores, np.ndarray)
+        attrs["scores"] = np.asarray(kept, scores.dtype) if is_array else kept
+    written = [
+        Span(
+            to.doc,
+            span.start - to.offset,
+            span.end - to.offset,
+            label=span.label,
+            kb_id=span.kb_id,
+            span_id=span.id,
+        )
+        for span in (spans[index] for index in chosen)
+    ]
+    to.doc.spans[key] = SpanGroup(to.doc, name=key, attrs=attrs, spans=written)
+
+
+def lost_by_splitting(
+    record: Record, starts: Sequence[int], without: str
+) -> Iterator[Lost]:
+    """List what no sentence can hold.
+
+    record (Record): with the document.
+    starts (Sequence[int]): first tokens of the sentences.
+    without (str): the group whose losses are listed elsewhere; that of `doc.ents`
+        where there is no such group.
+    YIELDS (Lost): spans of other groups, and entities of `doc.ents`.
+    """
+    others: Dict[str, Iterable[Span]] = dict(record.doc.spans)
+    if without in others:
+        others[without] = record.doc.ents
+    for spans in others.values():
+        for span in spans:
+            if crosses(span.start, span.end, starts):
+                text, label = span.text, span.label_
+                yield Lost(record.source, record.line, text, label, CROSSING)
