@@ -33,7 +33,7 @@ from .layers.span_model import SpanInput
 from .layers.torch_head import HeadOutput, HeadTask
 from .score_weights import check_score_weights
 from .spans import resolve_overlaps
-from .temperature import calibrate
+from .temperature import calibrate_spans
 from .training.parameters import register_pipeline
 from .training.shares import total_of
 from .types import ScoredSpan, SpanTable
@@ -43,7 +43,6 @@ from .windows import WindowPlan
 # batch of long documents never exist all at once.
 TOKENS_AT_ONCE = 20_000
 N_SAMPLE_DOCS = 10
-ROUNDING = 1e-6  # of scores that are tempered there and back
 
 one_thread_after_fork()
 
@@ -242,17 +241,8 @@ class SpanRecognizer(LabelledPipe):
         spans = spans.take(~space[spans.start] & ~space[spans.end - 1])
         spans = resolve_overlaps(spans, settings.overlap)
         # Behind the choice: tempered scores near 1 may be equal where these differ.
-        spans = self._calibrated(spans)
+        spans = calibrate_spans(spans, self.lowest_scores(), settings.temperature)
         return _split_by_doc(spans, [len(doc) for doc in docs])
-
-    def _calibrated(self, spans: SpanTable) -> SpanTable:
-        """RETURNS (SpanTable): with tempered scores, if they reach the thresholds."""
-        temperature = self.settings.temperature
-        if temperature == 1.0:
-            return spans
-        score = calibrate(spans.score, temperature)
-        lowest = self.lowest_scores() - ROUNDING
-        return spans._replace(score=score).take(score >= lowest[spans.label])
 
     def set_annotations(
         self, docs: Iterable[Doc], scores: List[List[ScoredSpan]]

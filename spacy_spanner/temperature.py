@@ -8,12 +8,13 @@ from typing import Callable
 
 import numpy as np
 
-from .types import Bools, Floats
+from .types import Bools, Floats, SpanTable
 
 LOWEST, HIGHEST = 0.05, 20.0
 N_STEPS = 60
 # Keeps the log-odds of a score of 0 or 1 finite.
 TINY = 1e-6
+ROUNDING = 1e-6  # of scores that are tempered there and back
 
 
 def temper(score: Floats, temperature: float) -> Floats:
@@ -44,6 +45,19 @@ def calibrate(score: Floats, temperature: float) -> Floats:
     if temperature == 1.0:
         return score
     return temper(np.clip(score, TINY, 1 - TINY), temperature)
+
+
+def calibrate_spans(spans: SpanTable, lowest: Floats, temperature: float) -> SpanTable:
+    """Temper the scores of spans, and keep those that still reach their threshold.
+
+    spans (SpanTable): spans that reach it where it is without temperature.
+    lowest (Floats): thresholds by label. (label,)
+    RETURNS (SpanTable): in the same order.
+    """
+    if temperature == 1.0:
+        return spans
+    score = calibrate(spans.score, temperature)
+    return spans._replace(score=score).take(score >= lowest[spans.label] - ROUNDING)
 
 
 def fit_temperature(score: Floats, right: Bools) -> float:
