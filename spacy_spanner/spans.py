@@ -33,13 +33,11 @@ def enumerate_spans(lengths: Ints, max_width: Optional[int] = None) -> SpanCells
     """
     lengths = np.asarray(lengths, dtype=np.int64)
     longest = int(lengths.max(initial=0))
-    position = np.arange(longest)
-    width = position[None, :] - position[:, None]  # (start, last)
-    wanted = width >= 0
-    if max_width is not None:
-        wanted &= width < max_width
-    inside = position[None, :] < lengths[:, None]  # (batch, last)
-    return SpanCells(*np.nonzero(wanted[None] & inside[:, None, :]))
+    widest = longest if max_width is None else min(max_width, longest)
+    # A table of starts and widths, for one of starts and ends is mostly no band.
+    last = np.arange(longest)[:, None] + np.arange(widest)  # (start, width)
+    window, start, further = np.nonzero(last[None] < lengths[:, None, None])
+    return SpanCells(window, start, start + further)
 
 
 def find_cells(cells: SpanCells, window: Ints, start: Ints, last: Ints) -> Ints:

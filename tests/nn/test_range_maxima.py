@@ -83,13 +83,6 @@ def test_range_maxima_do_not_read_padding() -> None:
     assert looked_up(vectors, spans).tolist() == [[-1], [-1], [-1]]
 
 
-def test_range_maxima_share_the_gradient_of_ties() -> None:
-    vectors = torch.zeros(1, 3, 1, requires_grad=True)
-    looked_up(vectors, [(0, 0, 2)]).sum().backward()
-    assert vectors.grad is not None
-    assert vectors.grad.sum().item() == 1
-
-
 def test_range_maxima_of_no_spans_are_empty() -> None:
     none = torch.zeros(0, dtype=torch.int64)
     assert RangeMaxima(torch.zeros(2, 3, 4))(none, none, none).shape == (0, 4)

@@ -39,7 +39,7 @@ def build_locate_label_model(
     """
     require(even, lstm_width=lstm_width)
     require(at_least(1), hidden_width=hidden_width)
-    require(one_of(OFFSETS), offsets=offsets)
+    require(one_of(tuple(OFFSETS)), offsets=offsets)
     require(fraction, dropout=dropout, input_dropout=input_dropout)
     build = partial(
         LocateLabelModule,

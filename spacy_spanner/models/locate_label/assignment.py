@@ -87,18 +87,47 @@ def assign(seeds: SpanCells, grid: GoldGrid, threshold: float) -> SeedTargets:
     return SeedTargets(seeds, gold, best.astype(np.float32), positive, grid)
 
 
-def missed_gold(targets: SeedTargets) -> SeedTargets:
-    """Make seeds of the gold spans that no positive seed was paired with.
+def missed_gold(targets: SeedTargets, threshold: float) -> Bools:
+    """Find the gold that no seed was paired with which fits it well enough.
 
-    RETURNS (SeedTargets): positives that fit exactly.
+    threshold (float): the intersection over union that is enough.
+    RETURNS (Bools): (batch, gold)
     """
-    grid, positive = targets.grid, targets.positive
-    missed = grid.label >= 0
-    missed[targets.seeds.window[positive], targets.gold[positive]] = False
-    window, gold = np.nonzero(missed)
-    seeds = SpanCells(window, grid.start[missed], grid.end[missed] - 1)
+    fits = (targets.iou >= threshold) & (targets.iou > 0)
+    missed = targets.grid.label >= 0
+    missed[targets.seeds.window[fits], targets.gold[fits]] = False
+    return missed
+
+
+def add_gold(targets: SeedTargets, wanted: Bools) -> SeedTargets:
+    """Put gold spans behind the seeds, as positives that fit exactly.
+
+    wanted (Bools): which. Shape: (batch, gold)
+    RETURNS (SeedTargets): the seeds, and these.
+    """
+    grid = targets.grid
+    window, gold = np.nonzero(wanted)
+    seeds = SpanCells(window, grid.start[wanted], grid.end[wanted] - 1)
     ones = np.ones(len(window), dtype=np.float32)
-    return SeedTargets(seeds, gold, ones, ones.astype(bool), grid)
+    return join(targets, SeedTargets(seeds, gold, ones, ones.astype(bool), grid))
+
+
+def with_nearest(targets: SeedTargets, wanted: Bools) -> SeedTargets:
+    """Make positives of the seeds that come nearest to gold spans, ties together.
+
+    Where entities are much longer than the largest seed, nothing would be positive but
+    these entities themselves, which are no seeds in prediction.
+
+    wanted (Bools): of which gold spans. Shape: (batch, gold)
+    RETURNS (SeedTargets): the same seeds.
+    """
+    place = targets.seeds.window, targets.gold
+    rows = np.nonzero(wanted[place] & (targets.iou > 0))[0]
+    best = np.zeros(wanted.shape, dtype=np.float32)
+    np.maximum.at(best, tuple(index[rows] for index in place), targets.iou[rows])
+    positive = targets.positive.copy()
+    positive[rows] |= targets.iou[rows] == best[place][rows]
+    return targets._replace(positive=positive)
 
 
 def choose_negatives(
@@ -120,6 +149,8 @@ def choose_negatives(
     window = targets.seeds.window
     n_windows = targets.grid.label.shape[0]
     n_positives = np.bincount(window[targets.positive], minlength=n_windows)
+    # No number of negatives that exists is out of an integer's range.
+    per_positive, extra = (min(n, len(window)) for n in (per_positive, extra))
     quota = per_positive * n_positives + extra  # (batch,)
     rows = np.nonzero(negative)[0]
     rows = rows[np.lexsort((rng.random(len(rows)), window[rows]))]

@@ -40,6 +40,7 @@ def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:
     RETURNS (Spans): where the result would be empty, the span as it was.
     """
     length = lengths[spans.window]
+    offsets = offsets.float().nan_to_num()  # bfloat16 counts to 256 only
     start, last = (
         # One place beyond the window tells enough, and fits into an integer.
         torch.minimum((place + offset + 0.5).floor().clamp(min=-1), length).long()

@@ -27,12 +27,13 @@ from ...spans import enumerate_spans, repeats
 from ...types import Bools, Floats, Ints, SpanTable
 from .assignment import (
     SeedTargets,
+    add_gold,
     assign,
     choose_negatives,
     enumerate_seeds,
-    join,
     missed_gold,
     pad_gold,
+    with_nearest,
 )
 from .boundaries import adjust, distinct, regression_loss, soft_weights
 from .examples import Gold, place_examples, to_device
@@ -129,6 +130,13 @@ class LocateLabelCodec:
         """The widest seed in prediction, in tokens."""
         return max(self.window_sizes) if self.max_seed is None else self.max_seed
 
+    @property
+    def _needed_iou(self) -> float:
+        """How well a seed must fit to stand for an entity. Without a regressor, it is
+        classified as it is.
+        """
+        return max(self.seed_iou, 0.0 if self.use_regressor else self.entity_iou)
+
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): what no seed can reach, and further labels."""
         too_wide = spans.end - spans.start > self.largest_seed
@@ -155,7 +163,10 @@ class LocateLabelCodec:
         """
         seeds = enumerate_seeds(lengths, self.window_sizes)
         paired = assign(seeds, pad_gold(gold), self.seed_iou)
-        paired = join(paired, missed_gold(paired))
+        missed = missed_gold(paired, self._needed_iou)
+        if self.use_regressor:
+            paired = with_nearest(paired, missed)
+        paired = add_gold(paired, missed)
         negative = choose_negatives(
             paired, per_positive=self.negatives, extra=self.extra_negatives, rng=rng
         )

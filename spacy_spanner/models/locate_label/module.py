@@ -16,7 +16,10 @@ from ...codec import WindowBatch
 from ...nn.lstm import BiLSTM
 from ...nn.range_maxima import RangeMaxima
 
-OFFSETS = ("linear", "squashed")
+# Kinds of offsets, and the standard deviation of their first weights. At first, hardly
+# any boundary moves; else seeds that fit are moved away. What is squashed is multiplied
+# by the length of the window.
+OFFSETS = {"linear": 1e-2, "squashed": 1e-4}
 # How many spans go through an MLP together: bounds memory where no gradient is needed.
 SPANS_AT_ONCE = 16_384
 
@@ -124,8 +127,7 @@ class LocateLabelModule(nn.Module):
         self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=dropout)
         self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=dropout)
         self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=dropout)
-        # At first, hardly any boundary moves; else seeds that fit are moved away.
-        nn.init.normal_(self.offset_mlp.output.weight, std=0.01)
+        nn.init.normal_(self.offset_mlp.output.weight, std=OFFSETS[offsets])
         nn.init.zeros_(self.offset_mlp.output.bias)
         # What stands in front of the first and behind the last token of a window.
         self.edges = nn.Parameter(torch.empty(2, n_in))

@@ -17,8 +17,9 @@ def soft_nms(
 ) -> Floats:
     """Multiply the score of each span by `decay` for each better neighbour.
 
-    Of two equal scores, the better one starts earlier, then ends earlier, then has the
-    lower label. Time and memory are linear in the number of spans and of neighbours.
+    Of two scores that are equal to four digits, the better one starts earlier, then
+    ends earlier, then has the lower label. Time and memory are linear in the number of
+    spans and of neighbours.
 
     spans (SpanTable): distinct spans of all windows, in any order.
     window (Ints): the window of each; others do not matter to it. Shape: (span,)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from spacy_spanner.models.locate_label.assignment import (
     SeedTargets,
+    add_gold,
     assign,
     choose_negatives,
     enumerate_seeds,
     missed_gold,
     pad_gold,
+    with_nearest,
 )
 from spacy_spanner.spans import SpanCells
 from spacy_spanner.types import SpanTable
@@ -101,24 +103,60 @@ def test_assign_without_overlap_is_negative_whatever_the_threshold() -> None:
     assert found.iou.tolist() == [0, 0]
 
 
-def test_missed_gold_becomes_an_exact_positive() -> None:
+def test_missed_gold_is_what_no_seed_fits_well_enough() -> None:
     grid = pad_gold(tables([[(0, 9, 1), (3, 4, 0)], [(0, 8, 0)]]))
-    found = missed_gold(assign(seeds_of([(0, 3, 3), (1, 0, 0)]), grid, 0.7))
-    assert cells(found.seeds) == [(0, 0, 8), (1, 0, 7)]
-    assert found.gold.tolist() == [0, 0]
-    assert found.iou.tolist() == [1, 1]
-    assert found.positive.all()
+    paired = assign(seeds_of([(0, 3, 3), (1, 0, 5)]), grid, 0.7)
+    # The seed of window 1 has 6/8 of its gold.
+    assert missed_gold(paired, 0.7).tolist() == [[True, False], [False, False]]
+    assert missed_gold(paired, 0.8).tolist() == [[True, False], [True, False]]
 
 
 def test_missed_gold_counts_gold_whose_seeds_all_prefer_another() -> None:
     grid = pad_gold(tables([[(0, 4, 0), (0, 5, 0)]]))
-    found = missed_gold(assign(seeds_of([(0, 0, 3)]), grid, threshold=0.7))
-    assert cells(found.seeds) == [(0, 0, 4)]
+    paired = assign(seeds_of([(0, 0, 3)]), grid, threshold=0.7)
+    assert missed_gold(paired, 0.7).tolist() == [[False, True]]
 
 
-def test_missed_gold_of_none_is_empty() -> None:
-    grid = pad_gold(tables([[]]))
-    assert cells(missed_gold(assign(seeds_of([(0, 0, 0)]), grid, 0.7)).seeds) == []
+def test_missed_gold_is_not_hit_by_seeds_beside_it() -> None:
+    grid = pad_gold(tables([[(0, 1, 0)]]))
+    paired = assign(seeds_of([(0, 1, 1)]), grid, threshold=0.0)
+    assert missed_gold(paired, 0.0).tolist() == [[True]]
+
+
+def test_missed_gold_without_gold_is_none() -> None:
+    paired = assign(seeds_of([(0, 0, 0)]), pad_gold(tables([[]])), 0.7)
+    assert not missed_gold(paired, 0.7).any()
+
+
+def test_add_gold_makes_exact_positives_behind_the_seeds() -> None:
+    grid = pad_gold(tables([[(0, 9, 1), (3, 4, 0)], [(0, 8, 0)]]))
+    paired = assign(seeds_of([(0, 3, 3), (1, 0, 0)]), grid, 0.7)
+    found = add_gold(paired, np.array([[True, False], [True, False]]))
+    assert cells(found.seeds) == [(0, 3, 3), (1, 0, 0), (0, 0, 8), (1, 0, 7)]
+    assert found.gold.tolist() == [1, 0, 0, 0]
+    assert found.iou.tolist() == [1, 0.125, 1, 1]
+    assert found.positive.tolist() == [True, False, True, True]
+
+
+def test_with_nearest_makes_the_best_seeds_of_missed_gold_positive() -> None:
+    grid = pad_gold(tables([[(0, 6, 0), (8, 9, 0)], [(0, 9, 0)]]))
+    # 1/6, 2/6 and 2/6 of the first, none of the second; 2/9 in the other window.
+    rows = [(0, 0, 0), (0, 0, 1), (0, 4, 5), (0, 7, 7), (1, 0, 1)]
+    paired = assign(seeds_of(rows), grid, threshold=0.7)
+    missed = missed_gold(paired, 0.7)
+    assert missed.tolist() == [[True, True], [True, False]]
+    found = with_nearest(paired, missed)
+    assert found.positive.tolist() == [False, True, True, False, True]
+    assert not paired.positive.any()
+    other_window_only = with_nearest(paired, missed & [[False], [True]])
+    assert other_window_only.positive.tolist() == [False, False, False, False, True]
+
+
+def test_with_nearest_leaves_alone_the_seeds_of_gold_that_is_hit() -> None:
+    grid = pad_gold(tables([[(0, 3, 0)]]))
+    paired = assign(seeds_of([(0, 0, 2), (0, 0, 1)]), grid, threshold=0.7)
+    found = with_nearest(paired, missed_gold(paired, 0.7))
+    assert found.positive.tolist() == [True, False]
 
 
 # ----------------------------------------------------------------- negatives
@@ -156,6 +194,12 @@ def test_choose_negatives_none_means_all() -> None:
 
 def test_choose_negatives_zero_means_none() -> None:
     assert not chosen(targets([1, 0, 0], [0, 0, 0]), 0, 0).any()
+
+
+def test_choose_negatives_of_numbers_beyond_all_reason_means_all() -> None:
+    given = targets([1, 1, 0, 0], [0, 0, 0, 0])
+    for per_positive, extra in ((2**62, 0), (0, 2**70)):
+        assert chosen(given, per_positive, extra).tolist() == [False, False, True, True]
 
 
 def test_choose_negatives_follows_the_generator() -> None:
@@ -196,11 +240,11 @@ def test_every_gold_span_has_a_positive_example(
     lengths, gold = given_windows
     grid = pad_gold(tables(gold))
     paired = assign(enumerate_seeds(np.asarray(lengths), sizes), grid, threshold)
-    missed = missed_gold(paired)
+    added = add_gold(paired, missed_gold(paired, threshold))
+    positive = added.take(added.positive)
     reached = {
         (int(window), int(grid.start[window, index]), int(grid.end[window, index]))
-        for found in (paired.take(paired.positive), missed)
-        for window, index in zip(found.seeds.window, found.gold)
+        for window, index in zip(positive.seeds.window, positive.gold)
     }
     assert reached == {
         (window, start, end)

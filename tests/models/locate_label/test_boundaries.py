@@ -1,6 +1,6 @@
 """Overlap, weights, adjusted boundaries and the loss of the regressor, by hand."""
 
-from math import nan
+from math import inf, nan
 from typing import List, Tuple
 
 import pytest
@@ -111,12 +111,22 @@ def test_soft_weights_of_clear_examples_are_one(eta: float) -> None:
         ((1.0, 0.0), (3, 3)),
         ((-1e20, 1e20), (0, 5)),
         ((nan, nan), (2, 3)),
+        ((nan, 0.0), (2, 3)),
+        ((0.0, nan), (2, 3)),
+        ((inf, -inf), (2, 3)),
     ],
 )
 def test_adjust_by_hand(offset: Interval, expected: Tuple[int, int]) -> None:
     given = spans_of([(0, 2, 3)])
     moved = adjust(given, torch.tensor([offset]), torch.tensor([6]))
     assert rows_of(moved) == [(0, *expected)]
+
+
+def test_adjust_counts_tokens_exactly_in_half_precision() -> None:
+    given = spans_of([(0, 300, 301), (0, 511, 511)])
+    offsets = torch.tensor([[0.0, 1.0], [-2.0, 0.0]], dtype=torch.bfloat16)
+    moved = adjust(given, offsets, torch.tensor([512]))
+    assert rows_of(moved) == [(0, 300, 302), (0, 509, 511)]
 
 
 def test_adjust_ends_at_each_window_not_at_the_padding() -> None:

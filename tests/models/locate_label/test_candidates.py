@@ -18,6 +18,8 @@ def test_candidates_ask_about_all_spans_up_to_the_largest_seed() -> None:
     assert len(module.asked["filter"]) == 4 + 3 + 2
     assert found(replace(codec, max_seed=2), module, [4]) == [[]]
     assert len(module.asked["filter"]) == 4 + 3
+    assert found(replace(codec, max_seed=4), module, [5]) == [[]]
+    assert len(module.asked["filter"]) == 5 + 4 + 3 + 2
 
 
 def test_candidates_without_filter_classify_every_seed() -> None:

@@ -60,6 +60,15 @@ def test_loss_of_moved_boundaries_by_hand() -> None:
     assert loss_of(codec, module) == pytest.approx(0.1 * (0.5 + 1 - 1 / 2))
 
 
+def test_loss_of_moved_boundaries_weighs_unclear_examples_less() -> None:
+    codec = replace(LOSS_CODEC, use_filter=False, class_weight=0.0, seed_iou=0.5)
+    # Now (0, 1), of IoU 1/2, is positive, too: one token too long, as it stays.
+    loss = 0.5 + 1 - 1 / 2
+    assert loss_of(codec, Answers({}, {})) == pytest.approx(0.1 * loss / 2)
+    hard = replace(codec, soft_examples=0.0)
+    assert loss_of(hard, Answers({}, {})) == pytest.approx(0.1 * loss)
+
+
 def test_loss_classifies_adjusted_spans_by_the_gold_that_they_hit_now() -> None:
     codec = replace(LOSS_CODEC, use_filter=False, regressor_weight=0.0)
     # The gold seed moves away, and a negative seed moves onto the gold.

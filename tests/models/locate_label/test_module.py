@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from spacy_spanner.codec import WindowBatch
 from spacy_spanner.models.locate_label import module as module_file
 from spacy_spanner.models.locate_label.module import (
+    OFFSETS,
     LocateLabelModule,
     SpanMLP,
     SpanReader,
@@ -125,6 +126,7 @@ def test_squashed_offsets_stay_within_a_window_and_move_both_ways() -> None:
         build(offsets=offsets, lstm_width=0).eval()
         for offsets in ("linear", "squashed")
     )
+    squashed.load_state_dict(linear.state_dict())
     batch = windows([5, 2])
     raw = answers(linear, batch, "regress")
     length = torch.tensor([5.0] * 15 + [2.0] * 3)[:, None]
@@ -132,6 +134,13 @@ def test_squashed_offsets_stay_within_a_window_and_move_both_ways() -> None:
     found = answers(squashed, batch, "regress")
     torch.testing.assert_close(found, expected)
     assert (found < 0).any() and (found > 0).any()
+
+
+@pytest.mark.parametrize("offsets", OFFSETS)
+def test_module_moves_hardly_any_boundary_at_first(offsets: str) -> None:
+    found = answers(build(offsets=offsets), windows([128]), "regress")
+    assert (found.abs() >= 0.5).double().mean() < 0.01
+    assert found.any()
 
 
 # -------------------------------------------------------------------- padding
