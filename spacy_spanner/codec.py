@@ -46,17 +46,44 @@ class Candidates(NamedTuple):
     label: Tensor
     score: Tensor
 
+    @classmethod
+    def at(
+        cls, columns: Sequence[Tensor], cell: Tensor, label: Tensor, scores: Tensor
+    ) -> "Candidates":
+        """Report cells with some of their labels.
+
+        columns (Sequence[Tensor]): window, start and last of the cells. Shapes: (cell,)
+        cell, label (Tensor): what to report. Shapes: (span,)
+        scores (Tensor): (cell, label)
+        """
+        window, start, last = (column[cell] for column in columns)
+        return cls(window, start, last + 1, label, scores[cell, label])
+
 
 def best_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
-    """Choose the best label of each cell, of those at or above their threshold.
+    """Choose the best label of each cell, of those at or above their threshold; of
+    labels that are equal to four digits, the first.
 
     scores (Tensor): (cell, label)
     thresholds (Tensor): (label,)
     RETURNS (Tuple[Tensor, Tensor]): cells that have one, and their labels. (span,)
     """
-    top, best = scores.where(scores >= thresholds, -1.0).max(dim=-1)
+    # Rounded, so that the noise of another batch does not choose between equals.
+    rounded = scores.round(decimals=4)
+    top, best = rounded.where(scores >= thresholds, -1.0).max(dim=-1)
     (cell,) = (top >= 0).nonzero(as_tuple=True)
     return cell, best[cell]
+
+
+def all_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
+    """Choose the labels of each cell that are at or above their threshold.
+
+    scores (Tensor): (cell, label)
+    thresholds (Tensor): (label,)
+    RETURNS (Tuple[Tensor, Tensor]): cells, and labels. (span,)
+    """
+    cell, label = (scores >= thresholds).nonzero(as_tuple=True)
+    return cell, label
 
 
 class SpanCodec(Protocol):

@@ -131,9 +131,10 @@ class SpanSettings:
         boundaries), "doc" or "strided".
     max_window (int): longest window, in tokens; what is longer is cut.
     stride (int): tokens that consecutive windows of a cut text share.
-    max_cells (int): scores of spans (one for each label and one for "no entity") that
-        are computed at once: less needs less memory, and more time. A single window is
-        not cut any further.
+    max_cells (int): scores of spans (one for each label and one for "no entity"; with
+        span_offset one for each class and channel of each label) that are computed at
+        once: less needs less memory, and more time. A single window is not cut any
+        further.
     seed (int): seed of the sampling in training, for models that sample.
     """
 

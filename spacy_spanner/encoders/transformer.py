@@ -62,7 +62,8 @@ def build_transformer(
     context (int): neighbouring sentences on each side that are seen but not labelled.
     prompts (int): learned pieces for each label in front of the text, whose outputs
         go to the span model as vectors of the labels (see `TypedVectors`). Needs a
-        span model that owns the encoder.
+        span model that owns the encoder, and reads them (`type_inputs` of
+        span_offset).
     max_pieces (int): longest input, with prompts and special pieces; what is longer is
         strided.
     batch_pieces (int): padded pieces that are encoded at once in prediction.

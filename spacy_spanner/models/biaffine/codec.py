@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch, best_labels
+from ...codec import Candidates, WindowBatch, all_labels, best_labels
 from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, optional, yes_or_no
 from ...spans import SpanCells, enumerate_spans, find_cells, repeats
@@ -86,14 +86,18 @@ class BiaffineCodec:
         n_labels: int,
         rng: np.random.Generator,
     ) -> BiaffineTargets:
-        """Enumerate the spans of a batch and place the smoothed gold on them.
+        """Enumerate the spans of a batch and place the smoothed gold on them. What is
+        lost teaches nothing: were all labels of a span to share its probability, none
+        would be sure.
 
         gold (Sequence[SpanTable]): spans of each window.
         lengths (Ints): tokens per window. Shape: (batch,)
         RETURNS (BiaffineTargets): sparse targets.
         """
         cells = enumerate_spans(lengths, self.max_width)
-        gold = [spans.take(~self._too_wide(spans)) for spans in gold]
+        gold = [
+            spans.take(~np.any([*self.lost(spans).values()], axis=0)) for spans in gold
+        ]
         window = np.repeat(np.arange(len(gold)), [spans.n_spans for spans in gold])
         start, end, label, _ = (np.concatenate(column) for column in zip(*gold))
         soft = smooth_boundaries(
@@ -134,13 +138,11 @@ class BiaffineCodec:
         logits, columns = self._score(module, batch, cells)
         if self.multilabel:
             scores = (logits[:, 1:] - logits[:, :1]).sigmoid()  # (cell, label)
-            cell, label = (scores >= thresholds).nonzero(as_tuple=True)
+            chosen = all_labels(scores, thresholds)
         else:
             scores = logits.softmax(dim=-1)[:, 1:]  # (cell, label)
-            cell, label = best_labels(scores, thresholds)
-        score = scores[cell, label]
-        window, start, last = (column[cell] for column in columns)
-        return Candidates(window, start, last + 1, label, score)
+            chosen = best_labels(scores, thresholds)
+        return Candidates.at(columns, *chosen, scores)
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""

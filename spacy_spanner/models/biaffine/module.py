@@ -71,7 +71,7 @@ class BiaffineModule(nn.Module):
         RETURNS (Tensor): (cell, class), class 0 is "no entity".
         """
         vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
-        band = None if band is None or band >= vectors.shape[1] else band
+        band = self._worthwhile(band, vectors.shape[1])
         scores = self.biaffine(self.start(vectors), self.last(vectors), band)
         width = last - start
         column = last if band is None else width
@@ -81,6 +81,16 @@ class BiaffineModule(nn.Module):
         pair_scores = scores.reshape(-1, n_classes).index_select(0, row)
         width = width.clamp(max=self.width_embedding.num_embeddings - 1)
         return pair_scores + F.embedding(width, self.scores_by_width())
+
+    def _worthwhile(self, band: Optional[int], n_tokens: int) -> Optional[int]:
+        """RETURNS (Optional[int]): the band, where it is smaller than the whole grid.
+
+        A band copies the vectors of its pairs; the grid has the scores of all pairs.
+        """
+        if band is None or band >= n_tokens:
+            return None
+        copied = band * self.start.linear.out_features
+        return band if copied < n_tokens * self.biaffine.n_classes else None
 
     def scores_by_width(self) -> Tensor:
         """RETURNS (Tensor): what the width adds to the scores. (width, class)"""

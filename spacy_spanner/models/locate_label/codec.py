@@ -232,9 +232,7 @@ class LocateLabelCodec:
         # What is adjusted to the same span has the same scores: classified once.
         spans = distinct(located.adjusted, batch.vectors.shape[1])
         scores = reader.classify(spans).softmax(dim=-1)[:, 1:]
-        row, label = best_labels(scores, thresholds)
-        window, start, last = spans.take(row)
-        return Candidates(window, start, last + 1, label, scores[row, label])
+        return Candidates.at(spans, *best_labels(scores, thresholds), scores)
 
     def locate(self, reader: SpanReader, seeds: Spans) -> Located:
         """Drop what looks like context, and adjust the boundaries of the rest."""

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch
+from ...codec import Candidates, WindowBatch, all_labels
 from ...nn.losses import sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, one_of
 from ...spans import SpanCells, enumerate_spans, find_cells
@@ -21,10 +21,9 @@ from .decoding import (
     DECODINGS,
     collect_pointers,
     decode_all_votes,
-    decode_centers,
     decode_votes,
 )
-from .offsets import smooth_cells
+from .offsets import CENTER, smooth_cells
 
 
 class OffsetTargets(NamedTuple):
@@ -120,15 +119,17 @@ class OffsetCodec:
         """
         logits, columns = score_cells(module, batch, enumerate_spans(batch.lengths))
         classes: Any = module.classes
+        probabilities = logits.softmax(dim=-1)[..., CENTER:]
+        if self.decoding == "centers_only" or not classes.max_offset:
+            centers = probabilities[..., 0]  # (cell, label)
+            return Candidates.at(columns, *all_labels(centers, thresholds), centers)
         pointers = collect_pointers(
-            logits.softmax(dim=-1)[..., 1:],
+            probabilities,
             *columns,
             lengths=batch.lengths,
             thresholds=thresholds,
             classes=classes,
         )
-        if self.decoding == "centers_only" or not classes.max_offset:
-            return decode_centers(pointers)
         if self.decoding == "all_votes":
             return decode_all_votes(pointers)
         return decode_votes(pointers, classes)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ...codec import Candidates
+from ...nn.rows import rows_of
 from ...types import Ints
 from .offsets import OffsetClasses
 
@@ -67,16 +68,13 @@ def collect_pointers(
     # One number a span: sorting these is many times faster than sorting tuples.
     size, n_labels = int(lengths.max()), probabilities.shape[1]
     key = ((window * size + start) * size + last) * n_labels + label
-    spans, row = key[inside].unique(return_inverse=True)
+    kept = rows_of(inside)
+    spans, row = key[kept].unique(return_inverse=True)
     votes = probabilities.new_zeros(len(spans), probabilities.shape[2])
-    votes[row, offset[inside]] = probabilities[heard][inside]
+    cell, label, offset = cell[kept], label[kept], offset[kept]
+    votes[row, offset] = probabilities[cell, label, offset]
     cell, label = spans // n_labels, spans % n_labels
     return Pointers(cell // size**2, cell // size % size, cell % size, label, votes)
-
-
-def decode_centers(pointers: Pointers) -> Candidates:
-    """RETURNS (Candidates): predicted centers, with their probability as score."""
-    return _scored(pointers, pointers.votes[:, 0])
 
 
 def decode_all_votes(pointers: Pointers) -> Candidates:
@@ -102,5 +100,6 @@ def decode_votes(pointers: Pointers, classes: OffsetClasses) -> Candidates:
 
 def _scored(pointers: Pointers, score: Tensor) -> Candidates:
     """RETURNS (Candidates): the spans whose score is not 0."""
-    window, start, last, label = (column[score > 0] for column in pointers[:4])
-    return Candidates(window, start, last + 1, label, score[score > 0])
+    found = rows_of(score > 0)
+    window, start, last, label = (column[found] for column in pointers[:4])
+    return Candidates(window, start, last + 1, label, score[found])

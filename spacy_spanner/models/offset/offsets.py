@@ -154,8 +154,8 @@ def smooth_cells(
     Every ring of moves at Manhattan distance d = 1..D has the probability epsilon / D,
     in equal parts; a span that a move would make impossible stays where it is. A cell's
     targets are its classes under each move, weighted by the probability of the move: so
-    the mass of a cell and label is 1 at most, and as many centers as there are distinct
-    gold spans are shared out.
+    the mass of a cell and label is 1 at most, and at most as many centers as there are
+    distinct gold spans are shared out; less where moved spans meet others.
 
     window, start, last, label (Ints): gold spans of a batch. Shapes: (span,)
     lengths (Ints): tokens per window. Shape: (batch,)

@@ -144,6 +144,23 @@ def test_module_with_band_equals_the_full_grid_there(
     )
 
 
+@pytest.mark.parametrize("band, used", [(1, 1), (2, 2), (3, None), (5, None)])
+def test_module_uses_a_band_that_is_smaller_than_the_grid(
+    monkeypatch: pytest.MonkeyPatch, band: int, used: Optional[int]
+) -> None:
+    # 5 tokens with 3 classes each, against a band of vectors of 5 numbers.
+    module, seen = build(), []
+    forward = module.biaffine.forward
+
+    def spy(x: Tensor, y: Tensor, given: Optional[int]) -> Tensor:
+        seen.append(given)
+        return forward(x, y, given)
+
+    monkeypatch.setattr(module.biaffine, "forward", spy)
+    scores(module, windows([5]), band)
+    assert seen == [used]
+
+
 # --------------------------------------------------------- gradients and seeds
 
 

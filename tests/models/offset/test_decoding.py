@@ -14,7 +14,6 @@ from spacy_spanner.models.offset.decoding import (
     Pointers,
     collect_pointers,
     decode_all_votes,
-    decode_centers,
     decode_votes,
 )
 from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells
@@ -65,18 +64,16 @@ RUN: Said = {(3, 4, "1S"): 0.8, (4, 4, "2S"): 0.6}
 
 def test_center_is_found_with_its_probability() -> None:
     pointers, _ = pointers_of(CENTER)
-    assert spans_of(decode_centers(pointers)) == {(2, 4): 0.9}
+    assert voted(CENTER) == spans_of(decode_all_votes(pointers)) == {(2, 4): 0.9}
+
+
+def test_center_at_the_threshold_is_found() -> None:
+    assert voted(CENTER, limit=0.9) == {(2, 4): 0.9}
 
 
 def test_center_below_the_threshold_is_not_found() -> None:
     pointers, _ = pointers_of({(2, 4, "0"): 0.49})
-    assert spans_of(decode_centers(pointers)) == {}
     assert spans_of(decode_all_votes(pointers)) == {}
-
-
-def test_centers_only_does_not_hear_votes() -> None:
-    pointers, _ = pointers_of({**CENTER, (5, 7, "1E"): 0.9})
-    assert spans_of(decode_centers(pointers)) == {(2, 4): 0.9}
 
 
 def test_all_votes_finds_what_a_single_offset_points_at() -> None:
@@ -151,7 +148,7 @@ def test_pointers_keep_windows_and_labels_apart() -> None:
         thresholds=torch.tensor([0.5, 0.6]),
         classes=OffsetClasses(0, "both"),
     )
-    rows = [column.tolist() for column in decode_centers(pointers)]
+    rows = [column.tolist() for column in decode_all_votes(pointers)]
     assert rows == [[0, 1], [0, 1], [1, 2], [1, 0], [0.75, 0.75]]
 
 
@@ -206,7 +203,7 @@ def test_perfect_scores_decode_to_the_gold(
     )
     classes = OffsetClasses(size, sides)
     pointers = perfect(gold, length, classes)
-    found = [decode_centers(pointers), decode_all_votes(pointers)]
+    found = [decode_all_votes(pointers)]
     if size:
         found.append(decode_votes(pointers, classes))
     for candidates in found:
@@ -242,7 +239,10 @@ def test_rules_find_no_less_than_centers_and_no_more_than_all_votes(
     seed: int, limit: float
 ) -> None:
     pointers, classes = random_pointers(seed, limit)
-    centers = keyed(decode_centers(pointers))
+    center = pointers.votes[:, 0]
+    window, start, last, label = (column[center > 0] for column in pointers[:4])
+    found = Candidates(window, start, last + 1, label, center[center > 0])
+    centers = keyed(found)
     votes = keyed(decode_votes(pointers, classes))
     everything = keyed(decode_all_votes(pointers))
     assert centers.keys() <= votes.keys() <= everything.keys()
