@@ -65,6 +65,17 @@ def own_settings(factory: str) -> Dict[str, Any]:
     return {name: value for name, value in default.items() if name not in shared}
 
 
+def shared_settings(factory: str) -> str:
+    """RETURNS (str): which defaults of what all components share are its own."""
+    default = spacy.blank("en").get_factory_meta(factory).default_config
+    return ", ".join(
+        f"`{field.name}` {default[field.name]}"
+        for field in fields(SpanSettings)
+        if default[field.name] != getattr(SpanSettings, field.name, None)
+        and default[field.name] != {}
+    )
+
+
 def model_section(factory: str) -> List[str]:
     """RETURNS (List[str]): lines about a factory and its architecture."""
     default = spacy.blank("en").get_factory_meta(factory).default_config
@@ -76,7 +87,7 @@ def model_section(factory: str) -> List[str]:
     build = registry.architectures.get(name)
     return [
         f"\n## `{factory}`",
-        f"\nIts `threshold` is {default['threshold']}. Its own settings:",
+        f"\nDefaults that are its own: {shared_settings(factory)}. Its own settings:",
         *to_table(inspect.getdoc(codec) or "", own_settings(factory)),
         f"\nIts architecture, `{name}`, on any encoder in `tok2vec`:",
         *to_table(inspect.getdoc(build) or "", model),

@@ -423,9 +423,9 @@ class Warnings(metaclass=_CodedMessages):
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
     SW040 = (
-        "Some texts have more entities than the {spans} spans that are denoised at "
-        "once, and not all of them can be found. Set 'spans' of the component higher, "
-        "also 'train_spans' to learn faster from these texts."
+        "Some windows have more entities than the {spans} spans that are denoised at "
+        "once; no step finds all of them. Set 'spans' of the component higher, also "
+        "'train_spans' to learn faster from these texts."
     )
     SW070 = (
         "The thresholds were chosen on {dev}, and so the scores there are better than "

@@ -135,7 +135,8 @@ class SpanSettings:
         span_offset one for each class and channel of each label) that are computed at
         once: less needs less memory, and more time. A single window is not cut any
         further.
-    seed (int): seed of the sampling in training, for models that sample.
+    seed (int): seed of the sampling in training, for models that sample, and of the
+        noise of span_diffusion in prediction.
     """
 
     spans_key: str = DEFAULT_SPANS_KEY

@@ -6,7 +6,6 @@ module learns to find the way back. In prediction, pure noise is denoised in ste
 
 import warnings
 from dataclasses import dataclass
-from functools import cache
 from typing import Dict, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -70,16 +69,15 @@ SPANS_AT_ONCE = 4096
 class DiffusionCodec:
     """Settings of the denoiser.
 
-    The first three may be changed at any time, without new training.
-
-    steps (int): γ, denoising steps in prediction.
+    steps (int): γ, denoising steps in prediction. Like the next two, it may be changed
+        at any time, without new training.
     spans (int): K in prediction: noisy spans for each window, and so the most entities
-        that can be found in one.
+        that a step can find in one.
     eta (float): η, how much of the noise is renewed between two steps, from 0 to 1. All
         noise comes from `seed`.
     train_spans (int): K in training.
     draws (int): in training, how many timesteps are drawn for each window; the encoder
-        runs once for all.
+        runs once for all. Memory grows with it.
     timesteps (int): T, the length of the diffusion.
     schedule (str): how fast noise comes: "cosine" or "linear".
     scale (float): λ, boundaries are numbers in [-λ, λ]; more means less noise.
@@ -148,10 +146,11 @@ class DiffusionCodec:
         rng (Generator): source of timesteps, noise, and of all random spans.
         RETURNS (DiffusionTargets): windows × draws rows.
         """
+        gold = [spans.take(~repeats(spans)) for spans in gold]
         if any(spans.n_spans > self.spans for spans in gold):
-            _warn_of_few_spans(self.spans)
+            warnings.warn(Warnings.SW040.format(spans=self.spans))
         return make_targets(
-            [spans.take(~repeats(spans)) for spans in gold],
+            gold,
             lengths,
             n_spans=self.train_spans,
             n_draws=self.draws,
@@ -291,9 +290,3 @@ class DiffusionCodec:
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""
         return spans.score
-
-
-@cache
-def _warn_of_few_spans(n_spans: int) -> None:
-    """Warn once for each setting."""
-    warnings.warn(Warnings.SW040.format(spans=n_spans))

@@ -70,18 +70,21 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
 
     classes (Tensor): scores of the classes. Shape: (batch, span, class)
     kind (str): "class" for the probability of the label; "mean" for the paper's sum of
-        the probabilities of both boundaries and of the label, divided by three.
+        the probabilities of both boundaries and of the label, divided by three, or 0
+        where "no entity" is more probable than the label.
     RETURNS (Tensor): scores in [0, 1]. Shape: (batch, span, label)
     """
     label = class_probabilities(classes)
     if kind == "class":
         return label
+    # However sure the boundaries are, they are not those of an entity.
+    named = classes[..., 1:] >= classes[..., :1]
     boundaries = zip((proposals.start, proposals.last), proposals.spans)
     start, last = (
         log_probabilities(scores, proposals.kind).gather(-1, boundary[:, :, None]).exp()
         for scores, boundary in boundaries
     )
-    return (start + last + label) / 3
+    return ((start + last + label) / 3).where(named, 0.0)
 
 
 def without_repeats(spans: TokenSpans, n_tokens: int) -> Tuple[TokenSpans, Tensor]:

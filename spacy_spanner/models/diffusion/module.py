@@ -74,6 +74,11 @@ class DiffusionModule(nn.Module):
         **layer: what each `DenoiserLayer` gets besides.
         """
         super().__init__()
+        # Numbers that a pair of tokens costs, for `max_cells`. A pointer of sums has a
+        # vector for each span and token, and of spans there are fewer than tokens.
+        self.scores_per_pair = n_labels + 1
+        if pointer == "sum":
+            self.scores_per_pair = max(self.scores_per_pair, hidden_width // 4)
         self.lstm: Optional[BiLSTM] = None
         if lstm_width:
             self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)

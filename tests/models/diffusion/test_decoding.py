@@ -80,9 +80,16 @@ def test_label_scores_are_the_probabilities_of_the_labels() -> None:
 
 
 def test_label_scores_of_the_paper_are_a_third_of_its_sum() -> None:
-    scores = label_scores(proposals(), CLASSES, "mean") * 3
-    expected = [0.9 + 0.7 + 0.2, 0.9 + 0.7 + 0.3, 0.8 + 0.5 + 0.8, 0.8 + 0.5 + 0.1]
+    classes = torch.tensor([[[0.2, 0.5, 0.3], [0.1, 0.7, 0.2]]]).log()
+    scores = label_scores(proposals(), classes, "mean") * 3
+    expected = [0.9 + 0.7 + 0.5, 0.9 + 0.7 + 0.3, 0.8 + 0.5 + 0.7, 0.8 + 0.5 + 0.2]
     assert scores.flatten().tolist() == pytest.approx(expected)
+
+
+def test_label_scores_of_the_paper_are_0_where_no_entity_is_more_probable() -> None:
+    classes = torch.tensor([[[0.4, 0.5, 0.1], [0.6, 0.3, 0.1]]]).log()
+    scores = label_scores(proposals(), classes, "mean") * 3
+    assert scores.flatten().tolist() == pytest.approx([0.9 + 0.7 + 0.5, 0, 0, 0])
 
 
 def chosen(at: TokenSpans, score: List[float]) -> List[bool]:
