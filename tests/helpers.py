@@ -158,6 +158,25 @@ def train(nlp: Language, examples: Sequence[Example], updates: int = N_UPDATES) 
         nlp.update(examples, sgd=optimizer)
 
 
+def new_module(factory: str, **model: Any) -> Any:
+    """RETURNS (Any): the torch module of an architecture with these settings, new, with
+    the three labels of `NESTED`.
+    """
+    nlp = blank_pipeline(factory, model={**small_model(factory), **model})
+    train(nlp, make_examples(nlp, NESTED), updates=0)
+    head: Any = nlp.get_pipe(factory).model.get_ref("output_layer")
+    return head.shims[0].module
+
+
+def dropout_rates(module: Any) -> Dict[str, float]:
+    """RETURNS (Dict[str, float]): the rate of each dropout layer, by its name."""
+    return {
+        name: layer.p
+        for name, layer in module.named_modules()
+        if type(layer).__name__ == "Dropout"
+    }
+
+
 def trained(factory: str, data: str = "nested", **settings: Any) -> Language:
     """Train a small pipeline once per session; callers must not change it."""
     key = json.dumps([factory, data, settings], sort_keys=True)

@@ -56,9 +56,10 @@ def build_offset_model(
     conv_width (int): channels of the convolutions.
     conv_types (bool): whether convolutions reach over neighbouring types too, as in the
         paper; results then depend on the order of the labels.
-    dropout (float): rate on the vectors of boundaries and types, and in front of the
-        convolutions. `[training] dropout` reaches the encoder only.
-    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    dropout (float): rate on the vectors of boundaries and of type inputs, and in front
+        of the convolutions. `[training] dropout` reaches the encoder only.
+    input_dropout (float): rate in front of the BiLSTM, and behind it; also on what the
+        encoder gives as type inputs.
     RAISES (ValueError): SP002 for a value out of its limits, SP020 for type inputs
         without an encoder that gives them.
     RETURNS (Model): see `build_span_model`.
