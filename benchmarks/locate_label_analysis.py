@@ -259,7 +259,7 @@ def plot(result: Dict[str, Any], path: Path) -> None:
         heights = [100 * shares.get(str(move), 0) for move in move_names()]
         axes[1].bar(places, heights, width=0.4, label=side)
     axes[1].set_yscale("log")
-    axes[1].set_xlabel("predicted offset, tokens (the outermost: and beyond)")
+    axes[1].set_xlabel("predicted offset, in whole tokens (the outermost: and beyond)")
     axes[1].set_ylabel("% of the seeds that passed the filter")
     for axis in axes:
         axis.legend()
