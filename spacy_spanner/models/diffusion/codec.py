@@ -6,6 +6,7 @@ module learns to find the way back. In prediction, pure noise is denoised in ste
 
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Dict, Optional, Sequence, Tuple, cast
 
 import numpy as np
@@ -148,7 +149,7 @@ class DiffusionCodec:
         """
         gold = [spans.take(~repeats(spans)) for spans in gold]
         if any(spans.n_spans > self.spans for spans in gold):
-            warnings.warn(Warnings.SW040.format(spans=self.spans))
+            _warn_of_few_spans(self.spans)
         return make_targets(
             gold,
             lengths,
@@ -290,3 +291,9 @@ class DiffusionCodec:
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """RETURNS (Floats): the scores as they are. (span,)"""
         return spans.score
+
+
+@cache
+def _warn_of_few_spans(n_spans: int) -> None:
+    """Warn once for each setting."""
+    warnings.warn(Warnings.SW040.format(spans=n_spans))
