@@ -22,13 +22,13 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import table
 
-from spacy_spanner.evaluation.analyses.experiments import scores_of
-from spacy_spanner.evaluation.analyses.summaries import (
+from spacy_spanner.evaluation.tables import mean_and_spread, percent
+from spacy_spanner.jobs.search.experiments import scores_of
+from spacy_spanner.jobs.search.summaries import (
     LENGTH_GROUPS,
     average,
     with_groups,
 )
-from spacy_spanner.evaluation.tables import mean_and_spread, percent
 
 SCORES = {
     "P": "p",

@@ -26,10 +26,10 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import table
 
-from spacy_spanner.scale.annotator import SpanAnnotator
-from spacy_spanner.scale.on_ray import RayOptions, run_on_ray
-from spacy_spanner.scale.pool import run_pool
-from spacy_spanner.scale.run import Request, annotate_parts, prepared
+from spacy_spanner.jobs.annotate.annotator import SpanAnnotator
+from spacy_spanner.jobs.annotate.on_ray import RayOptions, run_on_ray
+from spacy_spanner.jobs.annotate.pool import run_pool
+from spacy_spanner.jobs.annotate.run import Request, annotate_parts, prepared
 
 PARTS = 40
 

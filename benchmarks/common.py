@@ -13,9 +13,9 @@ from spacy.training import Example
 from spacy.util import fix_random_seed, minibatch
 from thinc.api import Config, Optimizer, warmup_linear
 
-from spacy_spanner.corpus.convert import read_docs
-from spacy_spanner.training.optimizers import make_adamw
-from spacy_spanner.training.parameters import register_pipeline
+from spacy_spanner.corpus.conversion import read_docs
+from spacy_spanner.training.optimizer import make_adamw
+from spacy_spanner.training.owners import register_pipeline
 
 SPANS_KEY = "ents"
 MODELS = "span_biaffine,span_locate_label,span_diffusion,span_offset,spancat"

@@ -28,7 +28,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi import table
 
-from spacy_spanner.scorers import score_spans
+from spacy_spanner.evaluation.scorer import score_spans
 
 FACTORY = "span_diffusion"
 VARIANTS = "expansion=repeat,expansion=random,schedule=linear"

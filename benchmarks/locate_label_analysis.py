@@ -30,16 +30,16 @@ from spacy.training import Example
 from torch import Tensor
 from wasabi import table
 
-from spacy_spanner.evaluation.analyses.losses import prepare_examples
+from spacy_spanner.evaluation.analyses.dev_loss import prepare_examples
 from spacy_spanner.evaluation.counts import count_groups
 from spacy_spanner.evaluation.predicting import read_corpus as read_spacy
 from spacy_spanner.evaluation.predicting import read_predictions
-from spacy_spanner.evaluation.records import Reading, SpanKey
-from spacy_spanner.gold import plan_docs
+from spacy_spanner.evaluation.readings import Reading, SpanKey
 from spacy_spanner.layers.span_model import SpanInput
 from spacy_spanner.layers.torch_head import HeadTask
 from spacy_spanner.models.locate_label.codec import Located, LocateLabelCodec
 from spacy_spanner.models.locate_label.module import SpanReader, Spans
+from spacy_spanner.pipeline.gold import plan_docs
 
 FACTORY = "span_locate_label"
 ANY_LENGTH = 10**9

@@ -31,10 +31,10 @@ from spacy.training import Example
 from torch import nn
 from wasabi import table
 
-from spacy_spanner.codec import WindowBatch
-from spacy_spanner.gold import GoldReader, plan_docs, read_batch
+from spacy_spanner.evaluation.scorer import score_spans
 from spacy_spanner.layers.span_model import SpanInput
 from spacy_spanner.layers.torch_head import HeadTask
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.offset.codec import (
     OffsetCodec,
     OffsetTargets,
@@ -42,8 +42,8 @@ from spacy_spanner.models.offset.codec import (
 )
 from spacy_spanner.models.offset.decoding import DECODINGS
 from spacy_spanner.models.offset.offsets import label_cells
-from spacy_spanner.scorers import score_spans
-from spacy_spanner.spans import enumerate_spans, find_cells
+from spacy_spanner.pipeline.gold import GoldReader, plan_docs, read_batch
+from spacy_spanner.spans.geometry import enumerate_spans, find_cells
 
 FACTORY = "span_offset"
 BATCH_SIZE = 8

@@ -11,15 +11,15 @@ from train import budget, config_path, overrides
 from wasabi import msg
 
 from spacy_spanner.cli.progress import track
-from spacy_spanner.evaluation.analyses.experiments import Plan, run_variants
-from spacy_spanner.evaluation.analyses.summaries import (
+from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
+from spacy_spanner.files import staged_folder, write_json
+from spacy_spanner.jobs.search.experiments import Plan, run_variants
+from spacy_spanner.jobs.search.summaries import (
     LENGTH_GROUPS,
     by_name,
     summarize,
 )
-from spacy_spanner.evaluation.analyses.variants import Variant, with_seeds
-from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
-from spacy_spanner.files import staged_folder, write_json
+from spacy_spanner.jobs.search.variants import Variant, with_seeds
 
 TABLES = ROOT / "configs" / "ablations.yml"
 BASE = "as configured"

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from spacy_spanner.corpus.lost import LostSpans
-from spacy_spanner.corpus.shards import SpacyWriter
+from spacy_spanner.corpus.spacy_files import SpacyWriter
 
 
 def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_spanner.corpus.convert import read_docs
+from spacy_spanner.corpus.conversion import read_docs
 from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
 

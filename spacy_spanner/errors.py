@@ -300,8 +300,8 @@ class Errors(metaclass=_CodedMessages):
     SP130 = (
         "This must be started by torchrun, which tells processes of each other "
         "(the variable {variable} of the environment is missing). Use: torchrun "
-        "--nproc-per-node N -m spacy_spanner.parallel train ..., or: python -m spacy "
-        "spanner train-parallel --n-proc N ..."
+        "--nproc-per-node N -m spacy_spanner.jobs.parallel train ..., or: python -m "
+        "spacy spanner train-parallel --n-proc N ..."
     )
     SP131 = (
         "There is no GPU for process {rank} of this machine, which has {gpus} that "
@@ -414,7 +414,7 @@ class Warnings(metaclass=_CodedMessages):
         "The optimizer does not know which component the tensor {tensor!r} belongs to. "
         "It and others like it learn at the rate of heads, and are clipped alone. "
         "After the pipeline is complete, call "
-        "spacy_spanner.training.parameters.register_pipeline(nlp.pipeline), or in a "
+        "spacy_spanner.training.owners.register_pipeline(nlp.pipeline), or in a "
         "config set [initialize.after_init] to spacy_spanner.register_pipeline.v1."
     )
     SW006 = (

@@ -9,8 +9,8 @@ from math import inf
 from typing import Any, Callable, Dict, NamedTuple
 
 from .errors import Errors
-from .spans import OVERLAP_POLICIES
-from .windows import WINDOW_MODES
+from .spans.geometry import OVERLAP_POLICIES
+from .spans.windows import WINDOW_MODES
 
 DEFAULT_SPANS_KEY = "ents"
 SET_ENTS_MODES = ("off", "score", "longest")

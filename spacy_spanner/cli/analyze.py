@@ -42,10 +42,10 @@ def landscape_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Loss along a random direction through the trained weights."""
+    from ..evaluation.analyses.dev_loss import find_component
     from ..evaluation.analyses.landscape import loss_landscape
-    from ..evaluation.analyses.losses import find_component
-    from ..evaluation.figures.analyses import landscape_figure
     from ..evaluation.predicting import read_corpus
+    from ..evaluation.report.figures.analyses import landscape_figure
 
     with plain_errors():
         prepare(gpu_id, code_path)
@@ -71,9 +71,9 @@ def lengths_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """F1 by the length of spans, of one model or several."""
-    from ..evaluation.analyses.experiments import scores_of
-    from ..evaluation.figures.analyses import lengths_figure
     from ..evaluation.predicting import find_source, read_corpus
+    from ..evaluation.report.figures.analyses import lengths_figure
+    from ..jobs.search.experiments import scores_of
 
     with plain_errors():
         prepare(gpu_id, code_path)
@@ -98,9 +98,9 @@ def offsets_cli(
 ) -> None:
     """How many tokens the boundaries of spans are off."""
     from ..evaluation.confusion import offset_table
-    from ..evaluation.figures.grids import offset_figure
     from ..evaluation.matching import match_reading
     from ..evaluation.predicting import find_source, read_corpus, read_predictions
+    from ..evaluation.report.figures.grids import offset_figure
 
     with plain_errors():
         prepare(gpu_id, code_path)
@@ -125,10 +125,10 @@ def grid_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """F1 and speed over two settings, such as steps and spans of span_diffusion."""
-    from ..evaluation.analyses.losses import find_component
+    from ..evaluation.analyses.dev_loss import find_component
     from ..evaluation.analyses.settings_grid import parse_axis, settings_grid
-    from ..evaluation.figures.analyses import grid_figure
     from ..evaluation.predicting import read_corpus
+    from ..evaluation.report.figures.analyses import grid_figure
 
     with plain_errors():
         prepare(gpu_id, code_path)
@@ -143,7 +143,7 @@ def grid_cli(
 
 def write_analysis(output: Path, name: str, data: Any, figure: Any) -> None:
     """Write data as JSON, and the figure as PNG and SVG, all at once."""
-    from ..evaluation.figures.style import save_figure
+    from ..evaluation.report.figures.style import save_figure
     from ..files import staged_folder, write_json
 
     with staged_folder(output) as folder:

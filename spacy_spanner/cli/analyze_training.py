@@ -32,7 +32,7 @@ def training_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Loss and F1 on development data over training, for values of a setting."""
-    from ..evaluation.figures.analyses import training_figure
+    from ..evaluation.report.figures.analyses import training_figure
 
     with plain_errors():
         runs = run_sweep(ctx, config, vary, test, component, (gpu_id, code_path))
@@ -54,8 +54,8 @@ def calibration_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Reliability diagrams, for values of a setting such as boundary smoothing."""
-    from ..evaluation.analyses.summaries import best_part
-    from ..evaluation.figures.analyses import reliability_panels
+    from ..evaluation.report.figures.analyses import reliability_panels
+    from ..jobs.search.summaries import best_part
 
     with plain_errors():
         runs = run_sweep(ctx, config, vary, test, component, (gpu_id, code_path))
@@ -75,9 +75,9 @@ def seeds_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Scores over several seeds: mean and standard deviation."""
-    from ..evaluation.analyses.experiments import run_variants
-    from ..evaluation.analyses.summaries import best_part, seed_variants, summarize
-    from ..evaluation.figures.analyses import seeds_figure
+    from ..evaluation.report.figures.analyses import seeds_figure
+    from ..jobs.search.experiments import run_variants
+    from ..jobs.search.summaries import best_part, seed_variants, summarize
 
     with plain_errors():
         plan = make_plan(ctx, config, test, component, (gpu_id, code_path))
@@ -105,9 +105,9 @@ def sizes_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """F1 with 12.5 % to 100 % of the training documents."""
-    from ..evaluation.analyses.experiments import count_documents, run_variants
-    from ..evaluation.analyses.summaries import by_name, size_variants, summarize
-    from ..evaluation.figures.analyses import sizes_figure
+    from ..evaluation.report.figures.analyses import sizes_figure
+    from ..jobs.search.experiments import count_documents, run_variants
+    from ..jobs.search.summaries import by_name, size_variants, summarize
 
     with plain_errors():
         plan = make_plan(ctx, config, test, component, (gpu_id, code_path))
@@ -127,9 +127,9 @@ def run_sweep(
     machine: Tuple[int, Optional[Path]],
 ) -> List[Dict[str, Any]]:
     """RETURNS (List[Dict[str, Any]]): a training for each value of a setting."""
-    from ..evaluation.analyses.experiments import run_variants
     from ..evaluation.analyses.settings_grid import parse_axis
-    from ..evaluation.analyses.variants import sweep
+    from ..jobs.search.experiments import run_variants
+    from ..jobs.search.variants import sweep
 
     plan = make_plan(ctx, config, test, component, machine)
     variants = sweep(*parse_axis(vary))
@@ -149,7 +149,7 @@ def make_plan(
     """
     from spacy.cli._util import parse_config_overrides
 
-    from ..evaluation.analyses.experiments import Plan
+    from ..jobs.search.experiments import Plan
 
     prepare(*machine)
     return Plan(config, parse_config_overrides(ctx.args), test, component)

@@ -16,8 +16,8 @@ from .progress import Amount, track_amounts
 from .shell import CODE, FORCE, KEY, MODEL, plain_errors
 
 if TYPE_CHECKING:
-    from ..scale.records import Report
-    from ..scale.run import Engine, Request, Run
+    from ..jobs.annotate.messages import Report
+    from ..jobs.annotate.run import Engine, Request, Run
 
 INPUT = typer.Argument(..., help="Files, folders, globs: text, JSONL, Parquet, .spacy")
 OUTPUT = typer.Option(..., "--output", "-o", help="Folder to write to")
@@ -114,9 +114,9 @@ def check_choices(choices: Dict[str, Any]) -> None:
 
 def make_request(choices: Dict[str, Any]) -> "Request":
     """RETURNS (Request): what decides on the results."""
-    from ..scale.annotator import SpanAnnotator
-    from ..scale.records import Fields
-    from ..scale.run import Request
+    from ..jobs.annotate.annotator import SpanAnnotator
+    from ..jobs.annotate.messages import Fields
+    from ..jobs.annotate.run import Request
 
     several = choices["engine"] == "ray" or (choices["n_process"] or 1) > 1
     code = choices["code_path"]
@@ -154,7 +154,7 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
     """
     n_process, num_gpus = choices["n_process"], choices["num_gpus"]
     if choices["engine"] == "ray":
-        from ..scale.on_ray import RayOptions, require_ray, run_on_ray
+        from ..jobs.annotate.on_ray import RayOptions, require_ray, run_on_ray
 
         require_ray()
         options = RayOptions(
@@ -165,7 +165,7 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
             num_gpus=num_gpus,
         )
         return partial(run_on_ray, options=options)
-    from ..scale.pool import run_here, run_pool
+    from ..jobs.annotate.pool import run_here, run_pool
 
     if (n_process or 1) == 1:
         return run_here
@@ -177,7 +177,7 @@ def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Ou
 
     RETURNS (Outcome): counts, also where the work was interrupted.
     """
-    from ..scale.run import prepared
+    from ..jobs.annotate.run import prepared
 
     with prepared(request, force=force) as run:
         reports = list(run.finished)
@@ -201,7 +201,7 @@ def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Ou
 
 def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
     """YIELDS (Report): of each part, while the progress is shown."""
-    from ..scale.run import annotate_parts
+    from ..jobs.annotate.run import annotate_parts
 
     total = sum(part.size for part in run.parts)
     before = sum(report.size for report in run.finished)

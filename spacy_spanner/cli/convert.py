@@ -11,7 +11,7 @@ from ..errors import Errors
 from .app import app
 
 if TYPE_CHECKING:
-    from ..corpus.convert import Summary
+    from ..corpus.conversion import Summary
 
 SOURCE = typer.Argument(..., help="File or folder to read")
 TARGET = typer.Argument(..., help="File or folder to write")
@@ -105,10 +105,10 @@ def run(
     """
     import spacy
 
-    from ..corpus.convert import convert_corpus
-    from ..corpus.files import read_text
+    from ..corpus.conversion import convert_corpus
     from ..corpus.lost import LostSpans
     from ..corpus.options import DocOptions, ReadOptions
+    from ..corpus.text_files import read_text
 
     choices["tag_columns"] = parse_numbers(choices["tag_columns"], "tag-columns")
     choices["label_names"] = tuple(choices["label_names"].replace(",", " ").split())

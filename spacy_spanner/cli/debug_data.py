@@ -30,8 +30,8 @@ def debug_data_cli(
     """
     from spacy.cli._util import parse_config_overrides
 
-    from ..evaluation.debug_data import debug_data
     from ..files import write_json
+    from ..preflight.training_data import debug_data
 
     with plain_errors():
         prepare(code=code_path)

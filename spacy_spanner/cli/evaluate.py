@@ -72,8 +72,8 @@ def evaluate(
 
     RETURNS (List[Dict[str, Any]]): metrics of each.
     """
-    from ..evaluation.figures.style import require_matplotlib
-    from ..evaluation.html_report import write_report
+    from ..evaluation.report.figures.style import require_matplotlib
+    from ..evaluation.report.page import write_report
     from ..evaluation.summary import compare, evaluate_pipeline
     from ..files import staged_folder, write_json
 

@@ -30,8 +30,8 @@ def init_config_cli(
 ) -> None:
     """Write a complete config with comments, to be trained as it is."""
     from ..files import require_absent, write_text
-    from ..training.comments import write_config
-    from ..training.init_config import Wishes, build_config
+    from ..preflight.comments import write_config
+    from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
     wishes = Wishes(model, lang, encoder, gpu, window, given, spans_key, steps)

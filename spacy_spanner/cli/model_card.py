@@ -26,8 +26,8 @@ def model_card_cli(
 
     `spacy package` puts the README.md of a folder into the package.
     """
+    from ..evaluation.card import render_card
     from ..files import require_absent, write_text
-    from ..model_card import render_card
 
     with plain_errors():
         prepare(code=code_path)

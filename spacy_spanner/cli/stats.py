@@ -74,7 +74,7 @@ def count_files(
     RETURNS (Dict[str, Statistics]): by name; by whole path where names are equal.
     RAISES (ValueError): SP056 for a file that spaCy has not written, SP061 for nothing.
     """
-    from ..corpus.convert import read_plain_docs
+    from ..corpus.conversion import read_plain_docs
     from ..corpus.statistics import count_docs
 
     names = [path.stem for path in paths]
@@ -90,8 +90,8 @@ def render(counts: "Dict[str, Statistics]", format: str) -> str:
 
     RAISES (ValueError): SP062 for another format.
     """
+    from ..corpus.count_tables import as_markdown, as_text, lay_out
     from ..corpus.options import check_choice
-    from ..corpus.tables import as_markdown, as_text, lay_out
 
     if check_choice("format", format, ("text", "json", "markdown")) == "json":
         values = {name: found.to_dict() for name, found in counts.items()}

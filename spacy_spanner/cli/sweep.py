@@ -45,10 +45,10 @@ def sweep_cli(
     """
     from spacy.cli._util import import_code, parse_config_overrides
 
-    from ..evaluation.analyses.experiments import Plan
-    from ..sweep.search import Search, run_search
-    from ..sweep.space import read_space
-    from ..sweep.trials import Machine
+    from ..jobs.search.experiments import Plan
+    from ..jobs.search.search import Search, run_search
+    from ..jobs.search.space import read_space
+    from ..jobs.search.trials import Machine
 
     runner = _engine(engine, address, cpus, gpus, grace, reduction)
     if metric not in METRICS.replace(",", "").split():
@@ -76,8 +76,8 @@ def _engine(
     grace: int,
     reduction: int,
 ) -> Any:
-    from ..sweep.ray_engine import RayOptions, make_ray_engine
-    from ..sweep.running import run_in_sequence
+    from ..jobs.search.ray_engine import RayOptions, make_ray_engine
+    from ..jobs.search.running import run_in_sequence
 
     if engine not in ("local", "ray"):
         raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
@@ -89,7 +89,7 @@ def _engine(
 
 def show(found: Any) -> None:
     """Print the table."""
-    from ..sweep.choice import HEADER, cells_of
+    from ..jobs.search.choice import HEADER, cells_of
 
     aligns = ["l", *"r" * (len(HEADER) - 1)]
     rows = cells_of(found.rows, found.best)
@@ -99,8 +99,8 @@ def show(found: Any) -> None:
 def show_test(search: Any, found: Any, test: Path) -> None:
     """Print the scores of the choice on test data."""
     from ..evaluation.tables import mean_and_spread
-    from ..sweep.choice import COLUMNS
-    from ..sweep.testing import score_test
+    from ..jobs.search.choice import COLUMNS
+    from ..jobs.search.testing import score_test
 
     summary = score_test(search, found, test)["summary"]
     msg.text(f"{found.best.name}, on {test}:")

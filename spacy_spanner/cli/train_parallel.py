@@ -25,11 +25,11 @@ def train_parallel_cli(
     batch, and the result is that of `spacy train`.
 
     Settings are overridden as for `spacy train`. For several machines, start
-    `-m spacy_spanner.parallel train` with torchrun.
+    `-m spacy_spanner.jobs.parallel train` with torchrun.
     """
     from spacy.cli._util import parse_config_overrides
 
-    from ..parallel.launching import launch_training
+    from ..jobs.parallel.launching import launch_training
 
     if not config.exists():
         msg.fail("Config file not found", config, exits=1)

@@ -1,1 +1,1 @@
-"""Readers of annotated text, one format per file."""
+"""Corpora: read, convert, count and write annotated text."""

@@ -10,8 +10,8 @@ from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from ..annotations import annotated_spans
 from ..errors import Errors
+from ..pipeline.annotations import annotated_spans
 from .lost import LostSpans
 from .options import DocOptions
 from .parts import (

@@ -8,11 +8,11 @@ from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ..annotations import annotated_spans
 from ..evaluation.counts import nested_spans
+from ..pipeline.annotations import annotated_spans
 from ..settings import Rule, at_least, one_of, probability, require
-from ..types import SpanTable
-from ..windows import WINDOW_MODES, plan_windows, spans_in_windows
+from ..spans.table import SpanTable
+from ..spans.windows import WINDOW_MODES, plan_windows, spans_in_windows
 from .tags import TokenSpan
 
 

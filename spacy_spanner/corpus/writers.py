@@ -10,9 +10,9 @@ from typing import Any, Dict, Iterator, List, Protocol, Tuple
 from spacy.tokens import Doc, Span
 
 from ..errors import Errors
-from .columns import DOCSTART
 from .documents import FLAGGED
 from .drafts import Draft, DraftFolder
+from .formats.columns import DOCSTART
 from .lost import DUPLICATE, LostSpans
 from .placing import CROSSING, EMPTY, crosses
 from .records import Lost

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Union
 from xml.parsers import expat
 
-from .files import BrokenFileError, fail
+from .text_files import BrokenFileError, fail
 
 # Bytes read at once: elements are given out as soon as their block is parsed.
 BLOCK = 1 << 16

@@ -13,9 +13,9 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
 
 from ..layers.torch_shim import LazyShim, switch
-from ..nn.characters import CharacterLSTM
-from ..types import Ints
-from ..windows import batch_windows
+from ..spans.table import Ints
+from ..spans.windows import batch_windows
+from .character_lstm import CharacterLSTM
 
 InT = List[Doc]
 OutT = List[Floats2d]

@@ -8,8 +8,8 @@ from typing import Any, Iterator, List, NamedTuple, Sequence
 
 import numpy as np
 
-from ..types import Bools, Ints
-from ..windows import batch_windows
+from ..spans.table import Bools, Ints
+from ..spans.windows import batch_windows
 from .segments import Segment
 
 N_SPECIAL = 2  # [CLS] and [SEP], or what stands for them

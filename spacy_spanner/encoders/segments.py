@@ -9,7 +9,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ..types import Ints
+from ..spans.table import Ints
 
 
 class Segment(NamedTuple):

@@ -21,9 +21,8 @@ from ..errors import Errors
 from ..layers.doc_arrays import sentence_starts
 from ..layers.torch_shim import switch
 from ..layers.typed_vectors import TypedVectors
-from ..nn.pooling import POOLINGS, pool_pieces
 from ..settings import at_least, one_of, require
-from ..types import Ints
+from ..spans.table import Ints
 from .piece_batches import (
     N_SPECIAL,
     PieceBatch,
@@ -33,6 +32,7 @@ from .piece_batches import (
     owner_of_tokens,
     restore_order,
 )
+from .pooling import POOLINGS, pool_pieces
 from .pretrained import PretrainedShim, encode_words
 from .segments import Segment, plan_segments
 

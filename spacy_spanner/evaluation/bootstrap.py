@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts, Grouping, by_nothing, count_groups
-from .records import Reading
+from .readings import Reading
 
 N_SAMPLES = 1000
 CONFIDENCE = 0.95

@@ -8,8 +8,8 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ..types import Floats
-from .records import Reading
+from ..spans.table import Floats
+from .readings import Reading
 
 N_CALIBRATION_BINS = 10
 

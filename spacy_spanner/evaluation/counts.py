@@ -2,7 +2,7 @@
 
 from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Set
 
-from .records import Reading, SpanKey
+from .readings import Reading, SpanKey
 
 # Longest span of each class of length, in tokens; one more class holds what is longer.
 LENGTH_CLASSES = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-9": 9}

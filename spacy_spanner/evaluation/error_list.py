@@ -5,9 +5,9 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence
 from spacy.training import Example
 
 from .confusion import boundary_kind
+from .excerpts import segments, sentence_bounds
 from .matching import CORRECT, Match, match_reading
-from .records import Reading, SpanKey
-from .segments import segments, sentence_bounds
+from .readings import Reading, SpanKey
 
 
 def find_errors(

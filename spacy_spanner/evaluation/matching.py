@@ -7,7 +7,7 @@ largest overlap is made first. So the result depends on no order.
 from bisect import bisect_left, bisect_right
 from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
-from .records import Reading, SpanKey
+from .readings import Reading, SpanKey
 
 Admissible = Callable[[SpanKey, SpanKey], bool]
 

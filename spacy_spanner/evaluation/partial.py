@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterable, Tuple
 
 from .counts import f_beta
 from .matching import any_pair, pair_spans, same_boundaries, same_label
-from .records import Reading
+from .readings import Reading
 
 # What each score asks for, in words; the order is that of tables.
 PARTIAL_SCORES = {

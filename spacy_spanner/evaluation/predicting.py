@@ -7,11 +7,11 @@ from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
 from spacy.language import Language
 from spacy.training import Corpus, Example
 
-from ..annotations import annotated_spans
 from ..errors import Errors
-from ..scorers import annotated_examples, read_example
+from ..pipeline.annotations import annotated_spans
 from ..settings import DEFAULT_SPANS_KEY
-from .records import Reading
+from .readings import Reading
+from .scorer import annotated_examples, read_example
 from .thresholds import CURVE_FLOOR
 
 Track = Callable[..., Iterable[Any]]

@@ -10,8 +10,7 @@ from spacy.training import Example
 
 from .. import __version__
 from ..errors import Errors
-from ..labelled_pipe import NO_SETTINGS
-from ..scorers import read_example, score_spans
+from ..pipeline.labelled_pipe import NO_SETTINGS
 from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
 from .confusion import boundary_errors, label_confusion, offset_table
 from .counts import by_type, count_groups
@@ -28,7 +27,8 @@ from .predicting import (
     read_predictions,
     untracked,
 )
-from .records import Reading
+from .readings import Reading
+from .scorer import read_example, score_spans
 from .thresholds import (
     CURVE_FLOOR,
     best_point,

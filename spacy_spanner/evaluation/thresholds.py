@@ -9,9 +9,9 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 import numpy as np
 
-from ..types import Bools, Floats
+from ..spans.table import Bools, Floats
 from .counts import f_beta
-from .records import Reading
+from .readings import Reading
 
 # Lowest threshold that curves show: below, a model reports nearly every span there is.
 CURVE_FLOOR = 0.05

@@ -7,8 +7,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
-from ..scorers import score_spans
-from ..temperature import fit_temperature
+from ..pipeline.temperature import fit_temperature
 from .counts import by_type, count_groups
 from .predicting import (
     SpanSource,
@@ -20,7 +19,8 @@ from .predicting import (
     read_predictions,
     untracked,
 )
-from .records import Reading
+from .readings import Reading
+from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
     CurvePoint,

@@ -1,1 +1,1 @@
-"""The bridge between Thinc and torch, written once for all models."""
+"""The bridge between Thinc and torch."""

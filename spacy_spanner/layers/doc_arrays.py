@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence
 import numpy as np
 from spacy.tokens import Doc
 
-from ..types import Bools
+from ..spans.table import Bools
 
 
 def sentence_starts(doc: Doc) -> Optional[List[int]]:

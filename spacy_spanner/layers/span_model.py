@@ -6,8 +6,8 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import Errors
-from .forgetful import forgetful_chains
 from .memory import memory_explained
+from .predict_only import forgetful_chains
 from .torch_head import HeadInput, HeadOutput, HeadTask, build_torch_head
 from .torch_shim import ModuleBuilder
 

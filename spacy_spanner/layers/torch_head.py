@@ -28,10 +28,10 @@ from thinc.types import Floats2d, Floats3d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
-from ..codec import SpanCodec, WindowBatch
 from ..errors import Errors
-from ..types import Floats, Ints, SpanTable
-from ..windows import WindowPlan, batch_windows
+from ..models.codec import SpanCodec, WindowBatch
+from ..spans.table import Floats, Ints, SpanTable
+from ..spans.windows import WindowPlan, batch_windows
 from .torch_shim import LazyShim, ModuleBuilder, switch
 from .typed_vectors import TypedVectors
 

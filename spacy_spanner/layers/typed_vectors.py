@@ -4,7 +4,7 @@ from typing import Iterable, List
 
 from thinc.types import Floats2d, Floats3d
 
-from ..types import Ints
+from ..spans.table import Ints
 
 
 class TypedVectors(List[Floats2d]):

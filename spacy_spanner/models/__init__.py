@@ -1,1 +1,1 @@
-"""The models: one folder each, which adds its own mathematics and nothing else."""
+"""The four models, and what they share."""

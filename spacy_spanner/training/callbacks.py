@@ -8,7 +8,7 @@ from thinc.api import Model
 
 from ..errors import Errors
 from ..settings import Rule, at_least, require
-from .parameters import (
+from .owners import (
     ENCODER,
     encoder_of,
     is_frozen,

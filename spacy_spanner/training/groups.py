@@ -4,7 +4,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from ..settings import Rule, at_least, not_negative, one_of, optional, require
-from .parameters import ENCODER, HEAD, Owner
+from .owners import ENCODER, HEAD, Owner
 
 Schedule = Any  # a number, or an iterator of numbers such as Thinc's schedules
 # Biases, and gain and bias of norms, by the name inside the layer. Those of an LSTM are

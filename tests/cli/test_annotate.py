@@ -9,7 +9,7 @@ from spacy.vocab import Vocab
 from spacy_spanner.cli.annotate import make_engine, make_request
 
 from ..helpers import TWO_LABELS, trained
-from ..scale.helpers import numbered, results, write_rows
+from ..jobs.annotate.helpers import numbered, results, write_rows
 from .helpers import run
 
 

@@ -257,4 +257,4 @@ def test_mounting_the_commands_imports_nothing_slow() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "spacy_spanner.cli.convert" in done.stdout
     assert "spacy_spanner.corpus" not in done.stdout
-    assert "spacy_spanner.nn" not in done.stdout
+    assert "spacy_spanner.models.blocks" not in done.stdout

@@ -131,7 +131,7 @@ def test_evaluate_stopped_leaves_no_files(
     def stop(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacy_spanner.evaluation.html_report.save_figure", stop)
+    monkeypatch.setattr("spacy_spanner.evaluation.report.page.save_figure", stop)
     before = sorted(tmp_path.iterdir())
     done = invoke("evaluate", model, data, "-o", tmp_path / "out")
     assert done.exit_code != 0
@@ -168,5 +168,5 @@ def test_commands_import_what_is_slow_when_they_run() -> None:
     code = "import spacy_spanner.cli, sys; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "spacy_spanner.cli.evaluate" in done.stdout
-    for module in ("matplotlib", "spacy_spanner.component"):
+    for module in ("matplotlib", "spacy_spanner.pipeline.component"):
         assert f"'{module}'" not in done.stdout

@@ -15,9 +15,9 @@ from spacy.cli._util import app
 from typer.testing import CliRunner
 
 import spacy_spanner.cli  # noqa: F401
-from spacy_spanner.training.checkpoint import last_checkpoint
+from spacy_spanner.jobs.run.checkpoint import last_checkpoint
 
-from ..training.runs import (
+from ..runs import (
     assert_same_weights,
     callbacks,
     make_config,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.corpus.brackets import (
+from spacy_spanner.corpus.formats.brackets import (
     BracketedSentence,
     CharSpan,
     parse_sentence,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_spanner.corpus.columns import (
+from spacy_spanner.corpus.formats.columns import (
     Layout,
     TaggedSentence,
     are_segmented,

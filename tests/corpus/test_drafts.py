@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_spanner.corpus.convert import convert_corpus
+from spacy_spanner.corpus.conversion import convert_corpus
 from spacy_spanner.corpus.drafts import Draft
 from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions

@@ -6,7 +6,7 @@ from typing import List
 
 import pytest
 
-from spacy_spanner.corpus.files import read_json_items, read_lines, read_text
+from spacy_spanner.corpus.text_files import read_json_items, read_lines, read_text
 
 from .util import write_file
 

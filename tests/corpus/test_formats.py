@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_spanner.corpus.convert import convert_corpus, read_docs, resolve_format
-from spacy_spanner.corpus.formats import FORMATS, detect_format, find_files
+from spacy_spanner.corpus.conversion import convert_corpus, read_docs, resolve_format
+from spacy_spanner.corpus.formats.catalogue import (
+    FORMATS,
+    detect_format,
+    find_files,
+)
 from spacy_spanner.corpus.options import ReadOptions
 
 from .util import spans_of, write_file

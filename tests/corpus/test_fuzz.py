@@ -10,8 +10,8 @@ import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spacy_spanner.corpus.convert import read_docs
-from spacy_spanner.corpus.formats import FORMATS, detect_format
+from spacy_spanner.corpus.conversion import read_docs
+from spacy_spanner.corpus.formats.catalogue import FORMATS, detect_format
 
 from .test_ace import PER, SGM, apf
 from .test_brat import ANN, TEXT

@@ -7,8 +7,8 @@ from typing import Any, Optional, Tuple
 import pytest
 import spacy
 
-from spacy_spanner.corpus.convert import read_docs
-from spacy_spanner.corpus.offsets import locate
+from spacy_spanner.corpus.conversion import read_docs
+from spacy_spanner.corpus.formats.offset_json import locate
 
 from .util import docs_and_lost, read_all, spans_of, write_file
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import spacy
 
-from spacy_spanner.corpus.convert import convert_corpus
-from spacy_spanner.corpus.files import JsonItem
+from spacy_spanner.corpus.conversion import convert_corpus
+from spacy_spanner.corpus.formats.dataset_rows import read_rows
 from spacy_spanner.corpus.options import ReadOptions
-from spacy_spanner.corpus.rows import read_rows
+from spacy_spanner.corpus.text_files import JsonItem
 
 from .util import read_all, write_file
 

@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_spanner.corpus.convert import convert_corpus, read_plain_docs
+from spacy_spanner.corpus.conversion import convert_corpus, read_plain_docs
 from spacy_spanner.corpus.options import DocOptions
 
 from .util import docs_and_lost, read_all, spans_of, write_file

@@ -13,7 +13,7 @@ CODE = """
 import json, resource, sys, time
 from pathlib import Path
 import spacy
-from spacy_spanner.corpus.convert import convert_corpus
+from spacy_spanner.corpus.conversion import convert_corpus
 
 source, target = map(Path, sys.argv[1:])
 nlp = spacy.blank("en")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
+from spacy_spanner.corpus.count_tables import as_markdown, as_text, lay_out
 from spacy_spanner.corpus.statistics import (
     Reach,
     Statistics,
@@ -17,8 +18,7 @@ from spacy_spanner.corpus.statistics import (
     crossing_spans,
     seed_overlap,
 )
-from spacy_spanner.corpus.tables import as_markdown, as_text, lay_out
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 VOCAB = Vocab()
 Rows = List[Tuple[int, int, str]]

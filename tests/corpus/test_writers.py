@@ -11,7 +11,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 from srsly.msgpack import Packer
 
-from spacy_spanner.corpus.convert import (
+from spacy_spanner.corpus.conversion import (
     convert_corpus,
     make_writer,
     read_docs,
@@ -19,7 +19,7 @@ from spacy_spanner.corpus.convert import (
 )
 from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
-from spacy_spanner.corpus.shards import LeanDocBin, SpacyWriter, pack_groups
+from spacy_spanner.corpus.spacy_files import LeanDocBin, SpacyWriter, pack_groups
 from spacy_spanner.corpus.writers import BratWriter, ColumnsWriter, JsonlWriter
 
 from .util import spans_of, write_file

@@ -6,8 +6,8 @@ from typing import Any, List, NamedTuple, Tuple, Union
 import spacy
 from spacy.tokens import Doc
 
-from spacy_spanner.corpus.convert import read_docs
-from spacy_spanner.corpus.formats import FORMATS, find_files
+from spacy_spanner.corpus.conversion import read_docs
+from spacy_spanner.corpus.formats.catalogue import FORMATS, find_files
 from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
 from spacy_spanner.corpus.records import Lost, Record

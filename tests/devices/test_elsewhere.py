@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import Candidates, WindowBatch
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.types import SpanTable
+from spacy_spanner.models.codec import Candidates, WindowBatch
+from spacy_spanner.spans.table import SpanTable
 
 from ..helpers import FACTORIES, blank_pipeline, make_examples, small_model, train
 from .elsewhere import ELSEWHERE, Elsewhere, FarTensor, MixedDevicesError, far, move

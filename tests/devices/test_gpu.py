@@ -13,8 +13,9 @@ from spacy.training import Example
 from thinc.api import fix_random_seed, prefer_gpu, require_cpu
 
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.training.optimizers import make_adamw
+from spacy_spanner.training.optimizer import make_adamw
 
+from .. import runs
 from ..helpers import (
     NESTED,
     SMALL_ENCODER,
@@ -27,7 +28,6 @@ from ..helpers import (
     texts,
     train,
 )
-from ..training import runs
 
 pytestmark = [
     pytest.mark.gpu,

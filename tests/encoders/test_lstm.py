@@ -8,8 +8,8 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Adam, Model, fix_random_seed
 
-from spacy_spanner.encoders import lstm
-from spacy_spanner.encoders.lstm import build_bilstm_encoder
+from spacy_spanner.encoders import bilstm as lstm
+from spacy_spanner.encoders.bilstm import build_bilstm_encoder
 
 from ..helpers import doc_of
 

@@ -10,7 +10,7 @@ from spacy_spanner.evaluation.calibration import (
     collect_confidence,
     reliability_table,
 )
-from spacy_spanner.evaluation.records import Reading
+from spacy_spanner.evaluation.readings import Reading
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), max_size=30)
 

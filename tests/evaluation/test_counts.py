@@ -18,7 +18,7 @@ from spacy_spanner.evaluation.counts import (
     macro_average,
     nested_spans,
 )
-from spacy_spanner.evaluation.records import Reading
+from spacy_spanner.evaluation.readings import Reading
 
 SPANS = st.sets(
     st.tuples(st.integers(0, 9), st.integers(1, 5), st.sampled_from("AB")).map(

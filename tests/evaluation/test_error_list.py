@@ -13,7 +13,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from spacy_spanner.evaluation.error_list import find_errors
-from spacy_spanner.evaluation.markup import (
+from spacy_spanner.evaluation.excerpts import MAX_SEGMENT, segments, sentence_bounds
+from spacy_spanner.evaluation.report.displacy import (
     assign_lines,
     explain,
     label_colors,
@@ -21,8 +22,7 @@ from spacy_spanner.evaluation.markup import (
     score_text,
     tooltip,
 )
-from spacy_spanner.evaluation.segments import MAX_SEGMENT, segments, sentence_bounds
-from spacy_spanner.scorers import read_example
+from spacy_spanner.evaluation.scorer import read_example
 
 from ..helpers import Gold, annotate
 

@@ -24,7 +24,7 @@ from spacy_spanner.evaluation.matching import (
     same_label,
 )
 from spacy_spanner.evaluation.partial import PARTIAL_SCORES, partial_scores
-from spacy_spanner.evaluation.records import Reading, SpanKey
+from spacy_spanner.evaluation.readings import Reading, SpanKey
 
 from .test_counts import SPANS, reading
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanner.evaluation.counts import by_nothing, count_groups
-from spacy_spanner.evaluation.records import Reading, SpanKey
+from spacy_spanner.evaluation.readings import Reading, SpanKey
 from spacy_spanner.evaluation.thresholds import (
     CurvePoint,
     ScoredSpans,

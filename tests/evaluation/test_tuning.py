@@ -7,12 +7,12 @@ import pytest
 import spacy
 import srsly
 
-from spacy_spanner.evaluation.records import Reading
+from spacy_spanner.evaluation.readings import Reading
 from spacy_spanner.evaluation.tuning import MIN_GOLD, Goal, choose_thresholds, tune
 
 from ..cli.helpers import run
 from ..helpers import NESTED, make_examples, predict_nested, spans_of, trained_copy
-from .test_html_report import OTHER
+from .report.test_page import OTHER
 from .test_predicting import ruler, write_corpus
 
 

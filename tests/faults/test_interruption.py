@@ -12,11 +12,11 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from thinc.api import Config
 
-from spacy_spanner.component import SpanRecognizer
+from spacy_spanner.pipeline.component import SpanRecognizer
 
 from ..helpers import DATA, FACTORIES, Data, annotate, blank_pipeline, make_examples
-from ..training.runs import make_row_logger
-from ..training.runs import rows as logged
+from ..runs import make_row_logger
+from ..runs import rows as logged
 from .helpers import full_disk
 
 EVAL_FREQUENCY = 4

@@ -8,7 +8,7 @@ from spacy.language import Language
 from thinc.api import Optimizer
 
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.training.optimizers import make_adamw
+from spacy_spanner.training.optimizer import make_adamw
 
 from ..helpers import NESTED, make_examples, predict_nested, scored_spans
 from .test_memory import gradients_of

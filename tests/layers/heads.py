@@ -7,10 +7,10 @@ import torch
 from thinc.api import Model
 from torch import Tensor, nn
 
-from spacy_spanner.codec import Candidates, WindowBatch
 from spacy_spanner.layers.torch_head import HeadTask, build_torch_head, get_shim
-from spacy_spanner.types import Bools, Floats, Ints, SpanTable
-from spacy_spanner.windows import WindowPlan, plan_windows
+from spacy_spanner.models.codec import Candidates, WindowBatch
+from spacy_spanner.spans.table import Bools, Floats, Ints, SpanTable
+from spacy_spanner.spans.windows import WindowPlan, plan_windows
 
 WIDTH = 3
 

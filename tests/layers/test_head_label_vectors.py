@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import Candidates, WindowBatch
 from spacy_spanner.layers.torch_head import HeadInput
 from spacy_spanner.layers.typed_vectors import TypedVectors
-from spacy_spanner.types import SpanTable
+from spacy_spanner.models.codec import Candidates, WindowBatch
+from spacy_spanner.spans.table import SpanTable
 
 from .heads import WIDTH, TokenCodec, head_of, plan_of, task_of, vectors_of
 

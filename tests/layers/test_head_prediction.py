@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from torch import Tensor, nn
 
-from spacy_spanner.codec import Candidates, WindowBatch
 from spacy_spanner.layers.torch_head import HeadInput, get_shim
-from spacy_spanner.types import Floats, Ints, SpanTable
+from spacy_spanner.models.codec import Candidates, WindowBatch
+from spacy_spanner.spans.table import Floats, Ints, SpanTable
 
 from .heads import WIDTH, TokenCodec, head_of, plan_of, task_of, vectors_of
 

@@ -9,10 +9,10 @@ from spacy.training import Example
 from thinc.api import Model, fix_random_seed
 from torch import Tensor, nn
 
-from spacy_spanner.codec import WindowBatch
 from spacy_spanner.layers.torch_head import HeadInput, HeadOutput, HeadTask, get_shim
-from spacy_spanner.types import SpanTable
-from spacy_spanner.windows import WindowPlan, spans_in_windows
+from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.spans.table import SpanTable
+from spacy_spanner.spans.windows import WindowPlan, spans_in_windows
 
 from ..helpers import NESTED, blank_pipeline, make_examples, train
 from .heads import WIDTH, TokenCodec, head_of, plan_of, task_of, vectors_of

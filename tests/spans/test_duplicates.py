@@ -1,7 +1,7 @@
 """Spans that are there twice."""
 
-from spacy_spanner.spans import merge_duplicates, repeats
-from spacy_spanner.types import ScoredSpan, SpanTable
+from spacy_spanner.spans.geometry import merge_duplicates, repeats
+from spacy_spanner.spans.table import ScoredSpan, SpanTable
 
 
 def test_repeats_marks_later_spans_of_equal_boundaries() -> None:

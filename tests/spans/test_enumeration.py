@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.spans import enumerate_spans
+from spacy_spanner.spans.geometry import enumerate_spans
 
 
 def cells(lengths: List[int], max_width: int | None = None) -> List[Tuple[int, ...]]:

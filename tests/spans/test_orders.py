@@ -1,12 +1,12 @@
 """The orders in which spans are listed."""
 
-from spacy_spanner.spans import (
+from spacy_spanner.spans.geometry import (
     by_length,
     by_preference,
     in_document_order,
     preference_order,
 )
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 
 def test_in_document_order_sorts_by_start_then_longer_then_label() -> None:

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.spans import OVERLAP_POLICIES, choose_in_order, resolve_overlaps
-from spacy_spanner.types import ScoredSpan, SpanTable
+from spacy_spanner.spans.geometry import (
+    OVERLAP_POLICIES,
+    choose_in_order,
+    resolve_overlaps,
+)
+from spacy_spanner.spans.table import ScoredSpan, SpanTable
 
 Row = Tuple[int, int, int, float]
 

@@ -5,7 +5,13 @@ from typing import Tuple
 import numpy as np
 import pytest
 
-from spacy_spanner.spans import OVERLAP_POLICIES, conflicts, crosses, iou, overlaps
+from spacy_spanner.spans.geometry import (
+    OVERLAP_POLICIES,
+    conflicts,
+    crosses,
+    iou,
+    overlaps,
+)
 
 RELATIONS = [
     pytest.param((1, 3), (1, 3), True, False, id="equal"),

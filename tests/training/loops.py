@@ -4,10 +4,10 @@ from typing import Any
 
 from thinc.api import fix_random_seed
 
-from spacy_spanner.training.optimizers import make_adamw
+from spacy_spanner.training.optimizer import make_adamw
 
 from ..helpers import NESTED, blank_pipeline, make_examples
-from .runs import NAME
+from ..runs import NAME
 
 
 class Loop:

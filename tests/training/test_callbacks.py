@@ -16,11 +16,11 @@ from spacy_spanner.training.callbacks import (
     make_freeze_encoder,
     make_register_pipeline,
 )
-from spacy_spanner.training.optimizers import gradients, make_adamw
-from spacy_spanner.training.parameters import ENCODER, owner_of, set_frozen
+from spacy_spanner.training.optimizer import gradients, make_adamw
+from spacy_spanner.training.owners import ENCODER, owner_of, set_frozen
 
 from ..helpers import NESTED, SMALL_ENCODER, blank_pipeline, make_examples, small_model
-from .test_optimizers import weights
+from .test_optimizer import weights
 
 NAME = "span_biaffine"
 LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 32}

@@ -15,8 +15,8 @@ from torch import nn
 from spacy_spanner.models.diffusion.attention import DistanceBias
 from spacy_spanner.training.callbacks import make_freeze_encoder
 from spacy_spanner.training.groups import default_groups
-from spacy_spanner.training.optimizers import AdamW, make_adamw
-from spacy_spanner.training.parameters import (
+from spacy_spanner.training.optimizer import AdamW, make_adamw
+from spacy_spanner.training.owners import (
     freeze_tensors,
     owner_of,
     register_component,
@@ -24,7 +24,7 @@ from spacy_spanner.training.parameters import (
 )
 
 from ..helpers import FACTORIES, NESTED, blank_pipeline, make_examples, small_model
-from .test_optimizers import tensors, weights
+from .test_optimizer import tensors, weights
 
 NAME = "span_biaffine"
 BIAFFINE = {"pattern": r"\.head\..*biaffine\.weight$", "learn_rate": 0.5}

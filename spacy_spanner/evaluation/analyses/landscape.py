@@ -14,9 +14,9 @@ from spacy.training import Example
 from thinc.api import Model, get_array_module
 from torch import Tensor
 
-from ...training.parameters import torch_shims
+from ...training.owners import torch_shims
 from ..predicting import Track, untracked
-from .losses import mean_loss, prepare_examples
+from .dev_loss import mean_loss, prepare_examples
 
 N_POINTS = 51
 RANGE = 1.0

@@ -10,8 +10,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ...errors import Errors
-from ...scorers import score_spans
 from ..predicting import Track, predict, untracked
+from ..scorer import score_spans
 
 
 class Axis(NamedTuple):

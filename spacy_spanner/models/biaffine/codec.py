@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch, all_labels, best_labels
-from ...nn.losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, optional, yes_or_no
-from ...spans import SpanCells, enumerate_spans, find_cells, repeats
-from ...types import Bools, Floats, Ints, SpanTable
+from ...spans.geometry import SpanCells, enumerate_spans, find_cells, repeats
+from ...spans.table import Bools, Floats, Ints, SpanTable
+from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
+from ..codec import Candidates, WindowBatch, all_labels, best_labels
 from .smoothing import hard_boundaries, smooth_boundaries
 
 

@@ -1,6 +1,6 @@
 """The factory `span_biaffine`."""
 
-from ...factory import register_span_factory
+from ...pipeline.factories import register_span_factory
 from .architecture import build_biaffine_model
 from .codec import BiaffineCodec
 

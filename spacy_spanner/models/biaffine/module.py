@@ -10,10 +10,10 @@ from typing import Optional
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...codec import WindowBatch
-from ...nn.biaffine import Biaffine
-from ...nn.lstm import BiLSTM
-from ...nn.mlp import Projection
+from ..blocks.lstm import BiLSTM
+from ..blocks.projection import Projection
+from ..codec import WindowBatch
+from .pair_scores import Biaffine
 
 
 class BiaffineModule(nn.Module):

@@ -7,8 +7,8 @@ from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ...spans import diamond
-from ...types import Floats, Ints
+from ...spans.geometry import diamond
+from ...spans.table import Floats, Ints
 
 
 class SoftSpans(NamedTuple):

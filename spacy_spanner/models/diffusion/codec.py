@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch, best_labels
 from ...errors import Warnings
 from ...settings import (
     above_0,
@@ -24,18 +23,10 @@ from ...settings import (
     optional,
     probability,
 )
-from ...spans import repeats
-from ...types import Bools, Floats, Ints, SpanTable
-from .decoding import (
-    POINTER_LOSSES,
-    SCORES,
-    Proposals,
-    class_probabilities,
-    first_of_equals,
-    label_scores,
-    propose,
-    without_repeats,
-)
+from ...spans.geometry import repeats
+from ...spans.table import Bools, Floats, Ints, SpanTable
+from ..codec import Candidates, WindowBatch, best_labels
+from .hungarian import match
 from .loss import (
     GoldTensors,
     boundary_distances,
@@ -45,7 +36,6 @@ from .loss import (
     matching_costs,
     taught_spans,
 )
-from .matching import match
 from .module import DiffusionModule
 from .noise import (
     SCHEDULES,
@@ -56,6 +46,16 @@ from .noise import (
     signal_shares,
     to_signal,
     to_tokens,
+)
+from .proposals import (
+    POINTER_LOSSES,
+    SCORES,
+    Proposals,
+    class_probabilities,
+    first_of_equals,
+    label_scores,
+    propose,
+    without_repeats,
 )
 from .sampling import sample
 from .targets import EXPANSIONS, DiffusionTargets, make_targets

@@ -1,6 +1,6 @@
 """The factory `span_diffusion`."""
 
-from ...factory import register_span_factory
+from ...pipeline.factories import register_span_factory
 from .architecture import build_diffusion_model
 from .codec import DiffusionCodec
 

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .decoding import Proposals, log_probabilities
-from .matching import NOBODY
+from .hungarian import NOBODY
 from .noise import TokenSpans, join_spans
+from .proposals import Proposals, log_probabilities
 
 PADDED = -1
 

@@ -14,21 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...codec import WindowBatch
-from ...nn.lstm import BiLSTM
-from ...nn.rows import at_tokens
+from ..blocks.lstm import BiLSTM
+from ..blocks.padded_rows import at_tokens
+from ..codec import WindowBatch
 from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
 from .pointer import Pointer
-from .tokens import (
-    Moments,
-    SpanPooling,
-    Tables,
-    TokenMemory,
-    distance_table,
-    sinusoids,
-)
+from .tokens import Moments, SpanPooling, Tables, TokenMemory, distance_table, sinusoids
 
 CLASSIFIERS = ("denoised", "noisy")
 

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...types import Floats
-from .decoding import Proposals
+from ...spans.table import Floats
 from .noise import (
     TokenSpans,
     denoise_step,
@@ -21,6 +20,7 @@ from .noise import (
     to_signal,
     to_tokens,
 )
+from .proposals import Proposals
 
 # Noisy spans and the number of the step to what the denoiser makes of them.
 Denoiser = Callable[[TokenSpans, int], Proposals]

@@ -4,7 +4,7 @@ from typing import NamedTuple, Sequence
 
 import numpy as np
 
-from ...types import Bools, Floats, Ints, SpanTable
+from ...spans.table import Bools, Floats, Ints, SpanTable
 
 EXPANSIONS = ("repeat", "random")
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...nn.rows import at_tokens
-from ...types import Floats
+from ...spans.table import Floats
+from ..blocks.padded_rows import at_tokens
 from .noise import TokenSpans
 
 # The wavelengths of sinusoidal embeddings go up to 2π times this (Vaswani et al. 2017).

@@ -4,8 +4,8 @@ from typing import NamedTuple, Optional, Sequence
 
 import numpy as np
 
-from ...spans import SpanCells, enumerate_spans, iou, repeats
-from ...types import Bools, Floats, Ints, SpanTable
+from ...spans.geometry import SpanCells, enumerate_spans, iou, repeats
+from ...spans.table import Bools, Floats, Ints, SpanTable
 
 
 class GoldGrid(NamedTuple):

@@ -11,9 +11,6 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 import numpy as np
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch, best_labels
-from ...nn.losses import focal_binary_cross_entropy, focal_cross_entropy
-from ...nn.rows import rows_of
 from ...settings import (
     at_least,
     check,
@@ -23,8 +20,11 @@ from ...settings import (
     whole_numbers,
     yes_or_no,
 )
-from ...spans import enumerate_spans, repeats
-from ...types import Bools, Floats, Ints, SpanTable
+from ...spans.geometry import enumerate_spans, repeats
+from ...spans.table import Bools, Floats, Ints, SpanTable
+from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
+from ..blocks.padded_rows import rows_of
+from ..codec import Candidates, WindowBatch, best_labels
 from .assignment import (
     SeedTargets,
     add_gold,

@@ -1,6 +1,6 @@
 """The factory `span_locate_label`."""
 
-from ...factory import register_span_factory
+from ...pipeline.factories import register_span_factory
 from .architecture import build_locate_label_model
 from .codec import LocateLabelCodec
 

@@ -12,9 +12,9 @@ from typing import NamedTuple, Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from ...codec import WindowBatch
-from ...nn.lstm import BiLSTM
-from ...nn.range_maxima import RangeMaxima
+from ..blocks.lstm import BiLSTM
+from ..codec import WindowBatch
+from .range_maxima import RangeMaxima
 
 # Kinds of offsets, and the standard deviation of their first weights. At first, hardly
 # any boundary moves; else seeds that fit are moved away. What is squashed is multiplied

@@ -8,8 +8,8 @@ better neighbours, and all of them can be counted at once.
 
 import numpy as np
 
-from ...spans import iou, preference_order
-from ...types import Floats, Ints, SpanTable
+from ...spans.geometry import iou, preference_order
+from ...spans.table import Floats, Ints, SpanTable
 
 
 def soft_nms(

@@ -12,17 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...codec import Candidates, WindowBatch, all_labels
-from ...nn.losses import sparse_soft_cross_entropy
 from ...settings import at_least, check, fraction, one_of
-from ...spans import SpanCells, enumerate_spans, find_cells
-from ...types import Bools, Floats, Ints, SpanTable
-from .decoding import (
-    DECODINGS,
-    collect_pointers,
-    decode_all_votes,
-    decode_votes,
-)
+from ...spans.geometry import SpanCells, enumerate_spans, find_cells
+from ...spans.table import Bools, Floats, Ints, SpanTable
+from ..blocks.cell_losses import sparse_soft_cross_entropy
+from ..codec import Candidates, WindowBatch, all_labels
+from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
 from .offsets import CENTER, smooth_cells
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...codec import Candidates
-from ...nn.rows import rows_of
-from ...types import Ints
+from ...spans.table import Ints
+from ..blocks.padded_rows import rows_of
+from ..codec import Candidates
 from .offsets import OffsetClasses
 
 DECODINGS = ("centers_only", "votes", "all_votes")

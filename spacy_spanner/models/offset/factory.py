@@ -1,6 +1,6 @@
 """The factory `span_offset`."""
 
-from ...factory import register_span_factory
+from ...pipeline.factories import register_span_factory
 from .architecture import build_offset_model
 from .codec import OffsetCodec
 

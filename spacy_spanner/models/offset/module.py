@@ -11,9 +11,9 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from ...codec import WindowBatch
-from ...nn.lstm import BiLSTM
-from ...nn.mlp import Projection
+from ..blocks.lstm import BiLSTM
+from ..blocks.projection import Projection
+from ..codec import WindowBatch
 from .convolution import ConvolutionShape, GridConvolution
 from .fusion import PlaceEmbeddings, SpanTypeFusion
 from .offsets import CENTER, OffsetClasses

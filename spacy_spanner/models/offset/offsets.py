@@ -11,8 +11,8 @@ from typing import List, NamedTuple, Tuple
 
 import numpy as np
 
-from ...spans import diamond
-from ...types import Floats, Ints
+from ...spans.geometry import diamond
+from ...spans.table import Floats, Ints
 
 OFFSET_SIDES = ("both", "start", "end")
 LETTERS = {"start": "S", "end": "E"}

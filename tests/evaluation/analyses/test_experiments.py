@@ -12,22 +12,22 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
 
-from spacy_spanner.evaluation.analyses.experiments import (
+from spacy_spanner.jobs.search.experiments import (
     Plan,
     count_documents,
     run_variants,
     train_variant,
 )
-from spacy_spanner.evaluation.analyses.summaries import (
+from spacy_spanner.jobs.search.summaries import (
     best_part,
     by_name,
     seed_variants,
     size_variants,
     summarize,
 )
-from spacy_spanner.evaluation.analyses.variants import Variant, sweep
-from spacy_spanner.training.comments import write_config
-from spacy_spanner.training.init_config import Wishes, build_config
+from spacy_spanner.jobs.search.variants import Variant, sweep
+from spacy_spanner.preflight.comments import write_config
+from spacy_spanner.preflight.starter_config import Wishes, build_config
 
 from ...cli.helpers import run
 from ...helpers import NESTED, make_examples

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import WindowBatch
 from spacy_spanner.models.biaffine.codec import BiaffineCodec, BiaffineTargets
-from spacy_spanner.types import SpanTable
+from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
 EPSILONS = [0.0, 0.1, 0.3]

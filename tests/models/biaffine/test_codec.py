@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_spanner.models.biaffine.codec import BiaffineCodec
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 from .helpers import Rows
 

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from spacy_spanner.codec import WindowBatch
 from spacy_spanner.models.biaffine.module import BiaffineModule
-from spacy_spanner.spans import enumerate_spans
+from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.spans.geometry import enumerate_spans
 
 WIDTH, N_LABELS = 3, 2
 LSTM_WIDTHS = [0, 4]

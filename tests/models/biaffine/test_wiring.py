@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from spacy_spanner.codec import WindowBatch
 from spacy_spanner.models.biaffine.codec import BiaffineCodec
+from spacy_spanner.models.codec import WindowBatch
 
 from ...helpers import SMALL_WIDTH, dropout_rates, new_module
 from .helpers import dense, targets_of

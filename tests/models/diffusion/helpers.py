@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
 from spacy_spanner.models.diffusion.noise import TokenSpans
 from spacy_spanner.models.diffusion.tokens import (

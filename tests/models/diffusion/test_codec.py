@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.diffusion import codec as codec_module
 from spacy_spanner.models.diffusion.codec import DiffusionCodec
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 from .helpers import GOLD, Oracle, Rows, batch_of, module_of
 

@@ -12,7 +12,10 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from spacy_spanner.corpus.brackets import BracketedSentence, read_documents
+from spacy_spanner.corpus.formats.brackets import (
+    BracketedSentence,
+    read_documents,
+)
 from spacy_spanner.models.diffusion import codec
 
 from ...helpers import (

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_spanner.models.diffusion.decoding import (
+from spacy_spanner.models.diffusion.noise import TokenSpans
+from spacy_spanner.models.diffusion.proposals import (
     POINTER_LOSSES,
     Proposals,
     best_spans,
@@ -19,7 +20,6 @@ from spacy_spanner.models.diffusion.decoding import (
     propose,
     without_repeats,
 )
-from spacy_spanner.models.diffusion.noise import TokenSpans
 
 
 def spans(*pairs: tuple) -> TokenSpans:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_spanner.models.diffusion.decoding import Proposals
+from spacy_spanner.models.diffusion.hungarian import NOBODY
 from spacy_spanner.models.diffusion.loss import (
     PADDED,
     GoldTensors,
@@ -17,8 +17,8 @@ from spacy_spanner.models.diffusion.loss import (
     matching_costs,
     pointer_loss,
 )
-from spacy_spanner.models.diffusion.matching import NOBODY
 from spacy_spanner.models.diffusion.noise import TokenSpans
+from spacy_spanner.models.diffusion.proposals import Proposals
 
 GOLD = GoldTensors(
     start=torch.tensor([[0, 1]]),

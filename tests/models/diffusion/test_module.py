@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
 from spacy_spanner.models.diffusion.noise import TokenSpans
 

@@ -14,7 +14,7 @@ from spacy_spanner.models.diffusion.targets import (
     make_targets,
     repeat_rows,
 )
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
 GOLD: List[Rows] = [[(0, 2, 1), (1, 2, 0)], [], [(2, 3, 1)]]

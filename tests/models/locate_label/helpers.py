@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
 from spacy_spanner.models.locate_label.module import Spans
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
 Cell = Tuple[int, int, int]  # window, start, last

@@ -17,8 +17,8 @@ from spacy_spanner.models.locate_label.assignment import (
     pad_gold,
     with_nearest,
 )
-from spacy_spanner.spans import SpanCells
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.geometry import SpanCells
+from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
 

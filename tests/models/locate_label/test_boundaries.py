@@ -17,7 +17,7 @@ from spacy_spanner.models.locate_label.boundaries import (
     soft_weights,
 )
 from spacy_spanner.models.locate_label.module import Spans
-from spacy_spanner.spans import iou
+from spacy_spanner.spans.geometry import iou
 
 Interval = Tuple[float, float]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.locate_label import module as module_file
 from spacy_spanner.models.locate_label.module import (
     OFFSETS,
@@ -17,7 +17,7 @@ from spacy_spanner.models.locate_label.module import (
     SpanReader,
     Spans,
 )
-from spacy_spanner.spans import enumerate_spans
+from spacy_spanner.spans.geometry import enumerate_spans
 
 WIDTH, N_LABELS = 3, 2
 LSTM_WIDTHS = [0, 4]

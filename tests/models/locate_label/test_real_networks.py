@@ -5,7 +5,7 @@ from typing import List
 import numpy as np
 import torch
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
 from spacy_spanner.models.locate_label.module import LocateLabelModule
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanner.models.locate_label.soft_nms import soft_nms
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 Row = Tuple[int, int, int, float]  # start, end, label, score
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.offset.codec import OffsetCodec, OffsetTargets
 from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells
-from spacy_spanner.types import SpanTable
+from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
 N_LABELS = 2

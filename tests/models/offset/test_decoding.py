@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_spanner.codec import Candidates
+from spacy_spanner.models.codec import Candidates
 from spacy_spanner.models.offset.decoding import (
     Pointers,
     collect_pointers,
@@ -17,7 +17,7 @@ from spacy_spanner.models.offset.decoding import (
     decode_votes,
 )
 from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells
-from spacy_spanner.spans import enumerate_spans
+from spacy_spanner.spans.geometry import enumerate_spans
 
 Said = Dict[Tuple[int, int, str], float]  # (start, last, class): probability
 Spans = Dict[Tuple[int, int], float]  # (start, last): score

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.offset.convolution import ConvolutionShape
 from spacy_spanner.models.offset.fusion import PlaceEmbeddings
 from spacy_spanner.models.offset.module import OffsetModule

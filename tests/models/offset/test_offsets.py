@@ -7,11 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.models.offset.offsets import (
-    OffsetClasses,
-    label_cells,
-    smooth_cells,
-)
+from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells, smooth_cells
 
 Cell = Tuple[int, int]  # start, last
 Gold = List[Tuple[int, int, int]]  # start, last, label

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.codec import WindowBatch
+from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.offset.codec import OffsetCodec
 from spacy_spanner.models.offset.offsets import CENTER, OffsetClasses
 

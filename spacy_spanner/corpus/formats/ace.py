@@ -1,0 +1,135 @@
+"""ACE 2004 and 2005: a text as SGML, its entities as APF XML.
+
+Offsets of APF count the characters of the file without its tags; both ends are
+inclusive. Names of documents come from a list, as in the split of the papers, or all
+are read.
+"""
+
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple, Optional
+
+from ...errors import Errors
+from ..options import ReadOptions
+from ..records import CHARACTERS, DIFFERENT, OUTSIDE, Lost, Mention, Note, Record
+from ..sgml import PlainText, find_region, same_text, strip_markup
+from ..text_files import fail, read_text
+from ..xml_nodes import Node, read_xml
+
+APF, SGM = ".apf.xml", ".sgm"
+# Endings that names in lists may carry.
+ENDINGS = (APF, SGM, ".apf", ".xml", ".txt", ".tmx")
+
+
+class Charseq(NamedTuple):
+    """Where a mention is: offsets as APF counts, `end` exclusive, and its text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
+    """Read the documents of a folder, or of one APF file.
+
+    path (Path): the folder or file.
+    options (ReadOptions): `documents`, `mention` and `encoding` matter.
+    note (Note): is told of documents in several versions.
+    YIELDS (Record): documents, entities by characters; paragraphs count as sentences.
+    RAISES (ValueError): SP001 where a file is broken, SP055 where a document of the
+        list is missing, SP057 where an annotation has no text.
+    """
+    paths = _apf_files(path)
+    found = {p.name[: -len(APF)]: p for p in paths}
+    if len(found) < len(paths):
+        n_several = len(paths) - len(found)
+        note(
+            f"{path.name}: {n_several} documents exist in several versions; the last "
+            "by name of the folder counts (timex2norm of ACE 2005)"
+        )
+    for name in choose_documents(list(found), options, path.name):
+        apf_path = found[name]
+        sgm_path = apf_path.with_name(name + SGM)
+        if not sgm_path.is_file():
+            message = Errors.SP057.format(source=apf_path.name, missing=sgm_path.name)
+            raise ValueError(message)
+        raw = read_text(sgm_path, options.encoding, newlines=False)
+        region = find_region(raw, "BODY", "TEXT")
+        plain = strip_markup(raw, count_tags=False, region=region)
+        yield _to_record(apf_path, plain, options.mention)
+
+
+def _apf_files(path: Path) -> List[Path]:
+    return [path] if path.is_file() else sorted(path.rglob(f"*{APF}"))
+
+
+def choose_documents(names: List[str], options: ReadOptions, source: str) -> List[str]:
+    """Choose the documents of a list.
+
+    names (List[str]): those that exist.
+    options (ReadOptions): `documents`: names, with or without folders and endings.
+    source (str): name of the folder.
+    RETURNS (List[str]): in the order of the list; all, sorted, without a list.
+    RAISES (ValueError): SP055 where documents of the list are missing.
+    """
+    if options.documents is None:
+        return sorted(names)
+    wanted = [bare_name(name) for name in options.documents]
+    missing = [name for name in wanted if name not in set(names)]
+    if missing:
+        shown = ", ".join(missing[:10]) + (" ..." if len(missing) > 10 else "")
+        raise ValueError(Errors.SP055.format(source=source, names=shown))
+    return wanted
+
+
+def bare_name(name: str) -> str:
+    """RETURNS (str): the name of a document without folders and endings."""
+    name = name.strip().replace("\\", "/").rsplit("/", 1)[-1]
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return name
+
+
+def _to_record(path: Path, plain: PlainText, choice: str) -> Record:
+    mentions: List[Mention] = []
+    lost: List[Lost] = []
+    for document in read_xml(path, "document"):
+        for entity in document.elements("entity"):
+            label = entity.attrs.get("TYPE", "").strip()
+            if not label:
+                fail(path.name, entity.line, "an entity without TYPE", entity.attrs)
+            for node in entity.elements("entity_mention"):
+                charseq = _charseq(node, choice, path.name)
+                place = plain.find(charseq.start, charseq.end)
+                if place is None:
+                    reason = OUTSIDE
+                elif same_text(plain.text[slice(*place)], charseq.text):
+                    mentions.append(Mention(*place, label, node.line))
+                    continue
+                else:
+                    reason = DIFFERENT
+                text = " ".join(charseq.text.split())
+                lost.append(Lost(path.name, node.line, text, label, reason))
+    return Record(
+        path.name,
+        1,
+        mentions,
+        text=plain.text,
+        unit=CHARACTERS,
+        sentence_starts=plain.breaks,
+        lost=lost,
+    )
+
+
+def _charseq(mention: Node, choice: str, source: str) -> Charseq:
+    """RETURNS (Charseq): the place of the extent, or of the head."""
+    element = mention.first(choice)
+    charseq: Optional[Node] = element.first("charseq") if element else None
+    if charseq is None:
+        fail(source, mention.line, f"a mention without {choice}", mention.attrs)
+    numbers: Dict[str, int] = {}
+    for name in ("START", "END"):
+        value = charseq.attrs.get(name, "").strip()
+        if not value.isascii() or not value.isdecimal() or len(value) > 12:
+            fail(source, charseq.line, f"{name} is not a number", charseq.attrs)
+        numbers[name] = int(value)
+    return Charseq(numbers["START"], numbers["END"] + 1, charseq.text())

@@ -1,0 +1,192 @@
+"""All formats by name, and how to tell them apart."""
+
+import json
+import re
+from pathlib import Path
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from ...errors import Errors
+from ..options import ReadOptions
+from ..records import Note, Record
+from ..text_files import is_visible, read_head
+from . import (
+    ace,
+    brackets,
+    brat,
+    columns,
+    genia,
+    kbp,
+    nested_json,
+    ontonotes,
+    spacy_docs,
+)
+from . import (
+    dataset_rows as rows,
+)
+from . import (
+    offset_json as offsets,
+)
+
+Reader = Callable[[Path, ReadOptions, Note], Iterator[Record]]
+
+# A text and an object, as of spaCy 2, alone or first in an array. Text with brackets
+# may begin like that: `["Time" magazine](ORG)`.
+_TEXT = r'\[\s*(\[\s*)?"([^"\\\n]|\\.)*'
+_PAIR, _OPEN_PAIR = re.compile(_TEXT + r'"\s*,\s*\{'), re.compile(_TEXT + r"\\?\Z")
+# Characters of a file that tell its format.
+N_HEAD = 20_000
+# Lines of columns may be comments: so many of the first lines have to end in a tag.
+N_LINES, MOSTLY = 200, 0.9
+
+
+class Format(NamedTuple):
+    """A format that can be read.
+
+    name (str): what users call it.
+    read (Reader): reads one file, or a folder.
+    what (str): in words.
+    folder (bool): the reader takes whole folders.
+    patterns (Tuple[str, ...]): names of its files, where they tell the format.
+    """
+
+    name: str
+    read: Reader
+    what: str
+    folder: bool = False
+    patterns: Tuple[str, ...] = ()
+
+
+_FORMATS = [
+    Format("conll", columns.read, "columns of tokens and tags, nested in layers"),
+    Format("json", nested_json.read, "tokens, and entities by tokens"),
+    Format("jsonl", offsets.read, "texts, and entities by characters"),
+    Format("brat", brat.read, "brat standoff", True, ("*.ann",)),
+    Format("brackets", brackets.read, "text with [entities](LABEL)"),
+    Format("genia", genia.read, "GENIA XML"),
+    Format("ace", ace.read, "ACE 2004 and 2005: SGML and APF", True, ("*.apf.xml",)),
+    Format("kbp", kbp.read, "KBP 2017: source XML and gold tables", True),
+    Format(
+        "ontonotes",
+        ontonotes.read_conll,
+        "OntoNotes as in CoNLL 2012",
+        patterns=("*_gold_conll", "*.gold_conll"),
+    ),
+    Format(
+        "ontonotes-name",
+        ontonotes.read_name,
+        "OntoNotes .name files",
+        patterns=("*.name",),
+    ),
+    Format(
+        "rows",
+        rows.read,
+        "rows of Hugging Face datasets",
+        True,
+        ("dataset_info.json",),
+    ),
+    Format("spacy", spacy_docs.read, "documents of spaCy", patterns=("*.spacy",)),
+]
+FORMATS: Dict[str, Format] = {format.name: format for format in _FORMATS}
+
+
+def detect_format(path: Path, encoding: str = "utf-8") -> str:
+    """Tell the format of a file or folder by its names and its first lines.
+
+    path (Path): the file or folder.
+    encoding (str): of its text.
+    RETURNS (str): a key of `FORMATS`.
+    RAISES (ValueError): SP050 where the encoding does not exist, SP053 where nothing is
+        recognised, SP061 for an empty file or folder.
+    """
+    if path.is_dir():
+        return _detect_folder(path, encoding)
+    for format in _FORMATS:
+        if any(path.match(pattern) for pattern in format.patterns):
+            return format.name
+    head = read_head(path, encoding, N_HEAD)
+    if len(head) < N_HEAD and not head.strip():
+        raise ValueError(Errors.SP061.format(source=path.name, wanted=", it is empty"))
+    found = _detect_text(head)
+    if found is None:
+        names = ", ".join(FORMATS)
+        raise ValueError(Errors.SP053.format(source=path.name, formats=names))
+    return found
+
+
+def _detect_folder(path: Path, encoding: str) -> str:
+    for format in _FORMATS:
+        if any(next(path.rglob(pattern), None) for pattern in format.patterns):
+            return format.name
+    paths = _visible_files(path)
+    if not paths:
+        raise ValueError(Errors.SP061.format(source=path.name, wanted=""))
+    return detect_format(paths[0], encoding)
+
+
+def _visible_files(path: Path) -> List[Path]:
+    files = (found for found in path.rglob("*") if found.is_file())
+    return sorted(found for found in files if is_visible(found, path))
+
+
+def _detect_text(head: str) -> Optional[str]:
+    start = head.lstrip()
+    if start.startswith("<"):
+        return "genia" if re.search(r"<(set|article|cons|sentence)\b", head) else None
+    if start.startswith(("{", "[")):
+        kind = _detect_json(start, is_cut=len(head) == N_HEAD)
+        if kind:
+            return kind
+    lines = [line for line in head.split("\n")[:N_LINES] if line.strip()]
+    tagged = sum(_ends_in_tag(line) for line in lines)
+    if lines and tagged >= MOSTLY * len(lines):
+        return "conll"
+    return "brackets" if re.search(r"\]\([^)\n]+\)", head) else None
+
+
+def _ends_in_tag(line: str) -> bool:
+    parts = columns.split_columns(line)
+    return len(parts) > 1 and columns.TAG.fullmatch(parts[-1]) is not None
+
+
+def _detect_json(head: str, *, is_cut: bool) -> Optional[str]:
+    """RETURNS (Optional[str]): the format of the first object.
+
+    is_cut (bool): the file goes on behind the head.
+    """
+    if _PAIR.match(head) or (is_cut and _OPEN_PAIR.match(head)):
+        return "jsonl"
+    try:
+        body = head[1:].lstrip() if head[0] == "[" else head
+        value, _ = json.JSONDecoder().raw_decode(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("text"), str) or isinstance(value.get("data"), (dict, str)):
+        return "jsonl"
+    if any(key in value for key in ("ner_tags", "tags")):
+        return "rows"
+    if any(key in value for key in (*nested_json.TOKEN_KEYS, "sentences")):
+        return "json"
+    return None
+
+
+def find_files(path: Path, format: Format) -> List[Path]:
+    """List what a reader has to be given.
+
+    path (Path): a file or folder.
+    format (Format): its format.
+    RETURNS (List[Path]): the path itself, or the files of the format in a folder.
+    RAISES (ValueError): SP061 where nothing is there.
+    """
+    if not path.exists():
+        raise ValueError(Errors.SP061.format(source=path.name, wanted=""))
+    if format.folder or path.is_file():
+        return [path]
+    found = _visible_files(path)
+    if format.patterns:
+        found = [file for file in found if any(file.match(p) for p in format.patterns)]
+    if not found:
+        wanted = f" in the format {format.name}"
+        raise ValueError(Errors.SP061.format(source=path.name, wanted=wanted))
+    return found

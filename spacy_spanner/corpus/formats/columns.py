@@ -1,0 +1,279 @@
+"""CoNLL-style columns: a token and its tags per line, a blank line after a sentence.
+
+Nested entities take several tag columns, one per layer. Other columns may stand between
+token and tags; which columns are tags is found out from the head of the file, and told.
+`-DOCSTART-` lines begin documents; in a file without them every sentence is one.
+"""
+
+from itertools import chain, islice
+from pathlib import Path
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from ..options import ReadOptions
+from ..records import Mention, Note, Record
+from ..tags import OPENING, TAG, decode_tags, tag_problem
+from ..text_files import fail, read_lines
+
+DOCSTART = "-DOCSTART-"
+# Lines from which the layout of a file is found out.
+N_HEAD = 2000
+# Share of tokens whose segmentation digits must be plausible.
+MIN_REGULAR = 0.99
+
+
+class Layout(NamedTuple):
+    """What the columns of a file are.
+
+    tags (Optional[Tuple[int, ...]]): columns with tags; None for all after the token.
+    segmented (bool): a token is a character and its position in a word, as in Weibo.
+    documents (bool): `-DOCSTART-` lines begin documents.
+    """
+
+    tags: Optional[Tuple[int, ...]]
+    segmented: bool
+    documents: bool
+
+
+class TaggedSentence(NamedTuple):
+    """Tokens, one list of tags per layer, and the line of the first token."""
+
+    words: List[str]
+    layers: List[List[str]]
+    line: int
+
+
+def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
+    """Read a file of columns.
+
+    path (Path): the file.
+    options (ReadOptions): `encoding` and `tag_columns` matter.
+    note (Note): is told which layout was found.
+    YIELDS (Record): documents of tokens.
+    RAISES (ValueError): SP001 where a line has no tag, another number of columns than
+        the line before, or something that is no tag.
+    """
+    lines = read_lines(path, options.encoding)
+    head = list(islice(lines, N_HEAD))
+    layout = detect_layout(head, options.tag_columns)
+    note(f"{path.name}: {_in_words(layout)}")
+    sentences = read_sentences(chain(head, lines), layout, source=path.name)
+    n_mentions = n_irregular = 0
+    for group in _documents(sentences, layout.documents):
+        record, irregular = _to_record(group, path.name)
+        n_mentions += len(record.mentions or ())
+        n_irregular += irregular
+        yield record
+    if n_irregular:
+        note(
+            f"{path.name}: {n_irregular} of {n_mentions} entities begin with a tag "
+            "that continues one, as in IOB1; where the file is not IOB1 these are slips"
+        )
+
+
+def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Layout:
+    """Find out what the columns are, from the first lines of a file.
+
+    Columns that hold nothing but tags are layers. As soon as one behind the token holds
+    something else (parts of speech, say), only the last column counts, because chunks
+    look like tags too.
+
+    head (Iterable[str]): the first lines.
+    tag_columns (Tuple[int, ...]): given by the user.
+    RETURNS (Layout): the layout.
+    """
+    rows = [split_columns(line) for line in head if line.strip()]
+    documents = any(row[0].startswith(DOCSTART) for row in rows)
+    rows = [row for row in rows if not row[0].startswith((DOCSTART, "#"))]
+    tagged = [row for row in rows if len(row) > 1]
+    segmented = are_segmented([row[0] for row in tagged])
+    tags: Optional[Tuple[int, ...]] = tag_columns or None
+    if not tag_columns and not all(_is_tag(x) for row in tagged for x in row[1:]):
+        tags = (-1,)
+    return Layout(tags, segmented, documents)
+
+
+def are_segmented(words: Sequence[str]) -> bool:
+    """Tell tokens such as `科0 技1 全0` from words that end in digits.
+
+    words (Sequence[str]): the first tokens of a file.
+    RETURNS (bool): whether nearly all of them (files have slips) count the characters
+        of words from 0.
+    """
+    position, regular, inside = -1, 0, False
+    for word in words:
+        expected = position + 1
+        _, position = split_position(word, expected)
+        if position < 0:
+            return False
+        regular += position in (0, expected)
+        inside |= position > 0
+    return inside and regular >= MIN_REGULAR * len(words)
+
+
+def split_position(word: str, expected: int) -> Tuple[str, int]:
+    """Split a character from its position in a word; it may itself be a digit.
+
+    expected (int): the position, if the word goes on.
+    RETURNS (Tuple[str, int]): character and position; the position is -1 where there is
+        none.
+    """
+    for tail in (str(expected), word[-1:]):
+        if word.endswith(tail) and tail in word[1:] and tail.isdecimal():
+            return word[: -len(tail)], int(tail)
+    return word, -1
+
+
+def _in_words(layout: Layout) -> str:
+    if layout.tags is None:
+        found = "all columns behind the token are layers of tags"
+    elif layout.tags == (-1,):
+        found = "tags are in the last column"
+    else:
+        found = f"tags are in columns {', '.join(map(str, layout.tags))}"
+    found += ", tokens end in segmentation digits" if layout.segmented else ""
+    begin = f"{DOCSTART} begins" if layout.documents else "sentences are"
+    return f"{found}, {begin} documents"
+
+
+def split_columns(line: str) -> List[str]:
+    """RETURNS (List[str]): columns, apart by tabs where there are any, or by spaces."""
+    if "\t" in line:
+        parts = (part.strip(" \r\n") for part in line.split("\t"))
+        return [part for part in parts if part]
+    return [part for part in line.strip("\r\n ").split(" ") if part]
+
+
+def _is_tag(text: str) -> bool:
+    return TAG.fullmatch(text) is not None
+
+
+def read_sentences(
+    lines: Iterable[str], layout: Layout, *, source: str = "<text>"
+) -> Iterator[TaggedSentence]:
+    """Group a file's lines into sentences.
+
+    lines (Iterable[str]): the file.
+    layout (Layout): what its columns are.
+    source (str): its name, for messages.
+    YIELDS (TaggedSentence): sentences; one without tokens where a document begins.
+    RAISES (ValueError): SP001 with the line, where it is broken.
+    """
+    parser = _SentenceParser(layout, source)
+    block: List[str] = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith(DOCSTART):
+            block.append(line)
+            continue
+        if block:
+            yield from parser.parse(block, number - len(block))
+            block = []
+        if line.startswith(DOCSTART):
+            yield TaggedSentence([], [], number)
+    if block:
+        yield from parser.parse(block, number - len(block) + 1)
+
+
+class _SentenceParser:
+    """Turn lines into tokens and layers; a tag that is known is not read again."""
+
+    def __init__(self, layout: Layout, source: str) -> None:
+        self.layout = layout
+        self.source = source
+        self.known: Set[str] = {"O"}
+
+    def parse(self, block: List[str], first: int) -> Iterator[TaggedSentence]:
+        """YIELDS (TaggedSentence): the sentence, unless all lines are comments."""
+        rows = [split_columns(line) for line in block]
+        while rows and block[0].startswith("#") and not _is_tag(rows[0][-1]):
+            del rows[0], block[0]
+            first += 1
+        if not rows:
+            return
+        width = max(len(rows[0]), 2)
+        if any(len(row) != width for row in rows):
+            self._fail_ragged(block, rows, width, first)
+        columns = list(zip(*rows))
+        words = list(columns[0])
+        if self.layout.segmented:
+            words = self._without_positions(words, block, first)
+        layers = self._layers(columns, block, first)
+        yield TaggedSentence(words, layers, first)
+
+    def _layers(
+        self, columns: List[Tuple[str, ...]], block: List[str], first: int
+    ) -> List[List[str]]:
+        width = len(columns)
+        wanted = self.layout.tags or tuple(range(1, width))
+        layers = []
+        for index in wanted:
+            if not (0 < index < width or 1 - width <= index < 0):
+                problem = f"there is no column {index} among {width}"
+                fail(self.source, first, problem, block[0])
+            layers.append(list(columns[index]))
+            for tag in set(layers[-1]) - self.known:
+                self._learn(tag, layers[-1].index(tag), block, first)
+        return layers
+
+    def _learn(self, tag: str, row: int, block: List[str], first: int) -> None:
+        problem = tag_problem(tag)
+        if problem:
+            fail(self.source, first + row, problem, block[row].rstrip())
+        self.known.add(tag)
+
+    def _without_positions(
+        self, words: List[str], block: List[str], first: int
+    ) -> List[str]:
+        found, position = [], -1
+        for row, word in enumerate(words):
+            character, position = split_position(word, position + 1)
+            if position < 0:
+                problem = f"{word!r} is not a character with a segmentation digit"
+                fail(self.source, first + row, problem, block[row].rstrip())
+            found.append(character)
+        return found
+
+    def _fail_ragged(
+        self, block: List[str], rows: List[List[str]], width: int, first: int
+    ) -> None:
+        for row, line in zip(rows, block):
+            if len(row) != width:
+                problem = f"{len(row)} columns instead of {width}"
+                fail(self.source, first, problem, line.rstrip())
+            first += 1
+
+
+def _documents(
+    sentences: Iterable[TaggedSentence], documents: bool
+) -> Iterator[List[TaggedSentence]]:
+    """Yield the sentences of each document."""
+    group: List[TaggedSentence] = []
+    for sentence in sentences:
+        if group and (not documents or not sentence.words):
+            yield group
+            group = []
+        if sentence.words:
+            group.append(sentence)
+    if group:
+        yield group
+
+
+def _to_record(sentences: List[TaggedSentence], source: str) -> Tuple[Record, int]:
+    """RETURNS (Tuple[Record, int]): the document, and how many of its entities have a
+    first tag that does not begin an entity.
+    """
+    words: List[str] = []
+    starts: List[int] = []
+    mentions: List[Mention] = []
+    n_irregular = 0
+    for sentence in sentences:
+        offset = len(words)
+        starts.append(offset)
+        words.extend(sentence.words)
+        for tags in sentence.layers:
+            for start, end, label in decode_tags(tags):
+                n_irregular += tags[start][0] not in OPENING
+                line = sentence.line + start
+                mentions.append(Mention(start + offset, end + offset, label, line))
+    line = sentences[0].line
+    record = Record(source, line, mentions, words=words, sentence_starts=starts)
+    return record, n_irregular

@@ -1,0 +1,96 @@
+"""GENIA XML: articles of sentences, entities as nested `cons` elements.
+
+`sem="G#protein_molecule"` names the class; the usual task has five, to which the
+classes of the ontology belong by the beginning of their names. Coordinated entities
+(`sem="(AND G#... G#...)"`) share words with each other and have no text of their own.
+"""
+
+from pathlib import Path
+from typing import Iterator, List, Optional
+
+from ..options import ReadOptions
+from ..records import CHARACTERS, Lost, Mention, Note, Record
+from ..xml_nodes import Node, read_xml
+
+FIVE = ("DNA", "RNA", "protein", "cell_line", "cell_type")
+SENTENCE, CONS = "sentence", "cons"
+COORDINATED = "coordinated with another entity"
+
+
+def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
+    """Read a file of articles.
+
+    path (Path): the file.
+    options (ReadOptions): `genia_classes` matters.
+    note (Note): is told how many entities are of none of the five classes.
+    YIELDS (Record): articles, entities by characters.
+    RAISES (ValueError): SP001 where the file is not XML.
+    """
+    others = 0
+    for article in read_xml(path, "article"):
+        reader = _ArticleReader(path.name, five=options.genia_classes == "five")
+        for number, sentence in enumerate(article.elements(SENTENCE)):
+            reader.add_sentence(sentence, first=number == 0)
+        others += reader.others
+        yield reader.record(article.line)
+    if others:
+        note(f"{path.name}: {others} entities are of no class of the task")
+
+
+class _ArticleReader:
+    """Collect text and entities of one article."""
+
+    def __init__(self, source: str, *, five: bool) -> None:
+        self.source = source
+        self.five = five
+        self.text = ""
+        self.starts: List[int] = []
+        self.mentions: List[Mention] = []
+        self.lost: List[Lost] = []
+        self.others = 0
+
+    def add_sentence(self, sentence: Node, *, first: bool) -> None:
+        self.text += "" if first else " "
+        self.starts.append(len(self.text))
+        self._add(sentence)
+
+    def _add(self, node: Node) -> None:
+        start = len(self.text)
+        for child in node.children:
+            if isinstance(child, Node):
+                self._add(child)
+            else:
+                self.text += child
+        if node.tag == CONS and "sem" in node.attrs:
+            self._add_entity(node, start)
+
+    def _add_entity(self, node: Node, start: int) -> None:
+        names = node.attrs["sem"].strip("()").split()
+        labels = [self._label(name) for name in names if name.startswith("G#")]
+        known = [label for label in labels if label]
+        if not known:
+            self.others += 1
+        elif len(names) > 1:
+            text = " ".join(self.text[start:].split())
+            label = "+".join(known)
+            self.lost.append(Lost(self.source, node.line, text, label, COORDINATED))
+        else:
+            mention = Mention(start, len(self.text), known[0], node.line)
+            self.mentions.append(mention)
+
+    def _label(self, name: str) -> Optional[str]:
+        name = name.removeprefix("G#")
+        if not self.five:
+            return name or None
+        return next((label for label in FIVE if name.startswith(label)), None)
+
+    def record(self, line: int) -> Record:
+        return Record(
+            self.source,
+            line,
+            self.mentions,
+            text=self.text,
+            unit=CHARACTERS,
+            sentence_starts=self.starts,
+            lost=self.lost,
+        )

@@ -1,0 +1,195 @@
+"""The JSON of the research repositories: tokens, and entities by tokens.
+
+One object a sentence, in an array or in lines:
+
+- `{"tokens": [...], "entities": [{"start": 0, "end": 2, "type": "PER"}]}`, also with
+  `words` or `sentence` for the tokens and `entity_mentions` for the entities;
+- `{"sentence": [...], "ner": [{"index": [0, 1], "type": "PER"}]}`, which lists all
+  tokens of an entity;
+- `{"sentences": [[...], [...]], "ner": [[[0, 1, "PER"]], []]}`, a document whose tokens
+  are counted through.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+
+from ..discontinuous import Parts, settle_parts
+from ..ends import Extent, settle_ends
+from ..options import ReadOptions
+from ..records import Note, Record
+from ..text_files import JsonItem, fail, read_json_items
+
+TOKEN_KEYS = ("tokens", "words", "sentence", "text")
+ENTITY_KEYS = ("entities", "entity_mentions", "ner", "spans")
+LABEL_KEYS = ("type", "label", "entity_type")
+END_KEYS = ("end", "stop")
+
+
+class Entity(NamedTuple):
+    """An entity as the file has it: start and end, or the list of its tokens."""
+
+    start: int
+    end: int
+    label: str
+    tokens: Tuple[int, ...] = ()
+
+
+class Item(NamedTuple):
+    """An object of the file: its sentences, joined, and its entities."""
+
+    line: int
+    words: List[str]
+    sentence_starts: List[int]
+    entities: List[Entity]
+
+
+def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
+    """Read a file of nested JSON.
+
+    path (Path): the file.
+    options (ReadOptions): `ends`, `discontinuous` and `encoding` matter.
+    note (Note): is told which ends were detected.
+    YIELDS (Record): documents of tokens.
+    RAISES (ValueError): SP001 where an object is broken; SP051 or SP052 where ends
+        cannot be told.
+    """
+    items = (
+        parse_item(item, path.name) for item in read_json_items(path, options.encoding)
+    )
+    added = settle_ends(_extents(items), options.ends, path.name, note)
+    for item in read_json_items(path, options.encoding):
+        yield _to_record(parse_item(item, path.name), added, options, path.name)
+
+
+def parse_item(item: JsonItem, source: str) -> Item:
+    """Read one object.
+
+    item (JsonItem): the object and its line.
+    source (str): name of the file, for messages.
+    RETURNS (Item): its tokens and entities, ends as they are.
+    RAISES (ValueError): SP001 where something is missing or of the wrong kind.
+    """
+    value, line = item.value, item.line
+    if not isinstance(value, dict):
+        fail(source, line, "not a JSON object", value)
+    sentences, raw = _sentences(value), _entities(value)
+    if sentences is None:
+        fail(source, line, f"no list of tokens under {' or '.join(TOKEN_KEYS)}", value)
+    for word in (word for sentence in sentences for word in sentence):
+        if not isinstance(word, str) or not word:
+            fail(source, line, f"{word!r} is not a token", value)
+    if not isinstance(raw, list):
+        fail(source, line, f"no list under {' or '.join(ENTITY_KEYS)}", value)
+    starts: List[int] = []
+    words: List[str] = []
+    for sentence in sentences:
+        if sentence:
+            starts.append(len(words))
+        words += sentence
+    entities = [_entity(entity, source, line) for entity in raw]
+    return Item(line, words, starts, entities)
+
+
+def _sentences(value: Dict[str, Any]) -> Any:
+    """RETURNS: a list of sentences, which are lists; None where there is none."""
+    found = value.get("sentences")
+    if isinstance(found, list) and all(isinstance(x, list) for x in found):
+        return found
+    for key in TOKEN_KEYS:
+        if isinstance(value.get(key), list):
+            return [value[key]]
+    return None
+
+
+def _entities(value: Dict[str, Any]) -> Any:
+    """RETURNS: the list of entities; those of several sentences are joined."""
+    for key in ENTITY_KEYS:
+        if key in value:
+            found = value[key]
+            by_sentence = "sentences" in value and isinstance(found, list)
+            if by_sentence and all(_is_sentence(entry) for entry in found):
+                return [entity for entry in found for entity in entry]
+            return found
+    return None
+
+
+def _is_sentence(entry: Any) -> bool:
+    """Tell the entities of a sentence from one entity, `[start, end, label]`."""
+    return isinstance(entry, list) and all(isinstance(x, (list, dict)) for x in entry)
+
+
+def _entity(raw: Any, source: str, line: int) -> Entity:
+    start: Any = None
+    end: Any = None
+    label: Any = None
+    if isinstance(raw, dict):
+        label = next((raw[key] for key in LABEL_KEYS if key in raw), None)
+        if isinstance(raw.get("index"), list):
+            return _listed(raw["index"], label, raw, source, line)
+        start = raw.get("start")
+        end = next((raw[key] for key in END_KEYS if key in raw), None)
+    elif isinstance(raw, list) and len(raw) >= 3:
+        start, end, label = raw[:3]
+    if not is_position(start) or not is_position(end) or not is_label(label):
+        fail(source, line, "an entity needs start, end and type", raw)
+    return Entity(start, end, label)
+
+
+def _listed(index: List[Any], label: Any, raw: Any, source: str, line: int) -> Entity:
+    if not index or not all(map(is_position, index)) or not is_label(label):
+        fail(source, line, "an entity needs the list of its tokens and a type", raw)
+    tokens = tuple(sorted(set(index)))
+    return Entity(tokens[0], tokens[-1], label, tokens)
+
+
+def is_position(value: Any) -> bool:
+    """RETURNS (bool): whether a value of JSON is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_label(value: Any) -> bool:
+    """RETURNS (bool): whether a value of JSON can be a label."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _extents(items: Iterator[Item]) -> Iterator[Extent]:
+    for item in items:
+        for entity in item.entities:
+            if not entity.tokens:
+                length = len(item.words)
+                yield Extent(entity.start, entity.end, length, item.line)
+
+
+def _to_record(item: Item, added: int, options: ReadOptions, source: str) -> Record:
+    found = [
+        _parts(entity, added, item, f"T{number}")
+        for number, entity in enumerate(item.entities, start=1)
+    ]
+    settled = settle_parts(found, options.discontinuous, source)
+    return Record(
+        source,
+        item.line,
+        settled.mentions,
+        words=item.words,
+        sentence_starts=item.sentence_starts,
+        fragments=settled.fragments,
+        lost=settled.lost,
+    )
+
+
+def _parts(entity: Entity, added: int, item: Item, name: str) -> Parts:
+    """RETURNS (Parts): the entity; one with start and end has one part."""
+    parts = runs(entity.tokens) or [(entity.start, entity.end + added)]
+    text = " ".join(item.words[i] for i in entity.tokens if 0 <= i < len(item.words))
+    return Parts(parts, entity.label, item.line, name, text)
+
+
+def runs(tokens: Sequence[int]) -> List[Tuple[int, int]]:
+    """RETURNS (List[Tuple[int, int]]): neighbouring tokens joined, ends exclusive."""
+    found: List[Tuple[int, int]] = []
+    for token in tokens:
+        if found and found[-1][1] == token:
+            found[-1] = (found[-1][0], token + 1)
+        else:
+            found.append((token, token + 1))
+    return found

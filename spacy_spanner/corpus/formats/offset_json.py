@@ -1,0 +1,222 @@
+"""Text with entities by characters, in JSON: Prodigy, doccano, Label Studio, spaCy 2.
+
+One object a document, in lines or in an array:
+
+- Prodigy: `{"text": ..., "spans": [{"start": 0, "end": 2, "label": "ORG"}]}`, with
+  `tokens` if it has them;
+- doccano: `{"text": ..., "label": [[0, 2, "ORG"]]}`, or `entities` with `start_offset`
+  and `end_offset`;
+- Label Studio: `{"data": {"text": ...}, "annotations": [{"result": [...]}]}`, or its
+  short form `{"text": ..., "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}`;
+- spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`, not annotated without `entities`.
+
+Ends are exclusive in all of them; sentences may be given as `sentences`, by characters.
+"""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from ..options import ReadOptions
+from ..records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
+from ..sgml import same_text
+from ..text_files import JsonItem, fail, read_json_items
+from .nested_json import is_label, is_position
+
+SPAN_KEYS = ("spans", "label", "labels", "entities", "ner")
+START_KEYS = ("start", "start_offset")
+END_KEYS = ("end", "end_offset")
+
+
+class Words(NamedTuple):
+    """Tokens, and whether a space follows each."""
+
+    words: List[str]
+    spaces: List[bool]
+
+
+def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
+    """Read a file of texts with entities by characters.
+
+    path (Path): the file.
+    options (ReadOptions): `encoding` and `ends` ("inclusive" if the last character
+        counts, which none of the known tools does).
+    note (Note): is told how many documents and annotations are left out.
+    YIELDS (Record): documents; tokens are kept where the file has them.
+    RAISES (ValueError): SP001 where an object is broken.
+    """
+    added = int(options.ends == "inclusive")
+    skipped = further = 0
+    for item in read_json_items(path, options.encoding):
+        value, left_out = _as_object(item, path.name)
+        further += left_out
+        if value.get("answer") in ("reject", "ignore"):
+            skipped += 1
+            continue
+        yield _to_record(value, item.line, added, path.name)
+    if skipped:
+        note(f"{path.name}: {skipped} documents are rejected or ignored, and left out")
+    if further:
+        note(f"{path.name}: {further} further annotations of documents are left out")
+
+
+def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
+    """RETURNS (Tuple[Dict[str, Any], int]): the object, brought to the form of Prodigy,
+    and the number of its annotations that do not count.
+    """
+    value = item.value
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
+        return {"text": value[0], "spans": value[1].get("entities")}, 0
+    if not isinstance(value, dict):
+        fail(source, item.line, "not a JSON object", value)
+    if isinstance(value.get("data"), dict):
+        return _label_studio(value, source, item.line)
+    return value, 0
+
+
+def _label_studio(
+    value: Dict[str, Any], source: str, line: int
+) -> Tuple[Dict[str, Any], int]:
+    """Take text and spans out of a task; the first of its annotations counts."""
+    annotations = value.get("annotations", value.get("completions"))
+    if annotations is None:
+        annotations = []
+    texts = [text for text in value["data"].values() if isinstance(text, str)]
+    text = value["data"].get("text", texts[0] if len(texts) == 1 else None)
+    if not isinstance(annotations, list):
+        fail(source, line, "'annotations' is not a list", value)
+    done = [
+        entry
+        for entry in annotations
+        if isinstance(entry, dict) and not entry.get("was_cancelled")
+    ]
+    if not done:
+        return {"text": text, "spans": None}, 0
+    results = done[0].get("result", [])
+    if not isinstance(results, list):
+        fail(source, line, "'result' is not a list", value)
+    spans = [
+        entry["value"]
+        for entry in results
+        if isinstance(entry, dict) and _is_region(entry.get("value"))
+    ]
+    return {"text": text, "spans": spans}, len(done) - 1
+
+
+def _is_region(value: Any) -> bool:
+    """Tell labels of text from relations and from choices for the whole text."""
+    return isinstance(value, dict) and "start" in value
+
+
+def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Record:
+    text = value.get("text", value.get("data"))
+    if not isinstance(text, str):
+        fail(source, line, "no 'text'", value)
+    raw: Any = next((value[key] for key in SPAN_KEYS if key in value), None)
+    if raw is not None and not isinstance(raw, list):
+        fail(source, line, "the spans are not a list", value)
+    mentions: List[Mention] = []
+    lost: List[Lost] = []
+    for entry in raw or ():
+        for mention in _mentions(entry, line, added, source):
+            shown = _shown(entry)
+            place = locate(mention.start, mention.end, shown, text)
+            if place is None:
+                lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
+            else:
+                mentions.append(mention._replace(start=place[0], end=place[1]))
+    words = _words(value.get("tokens"), text)
+    return Record(
+        source,
+        line,
+        None if raw is None else mentions,
+        words=words.words if words else None,
+        spaces=words.spaces if words else None,
+        text=text,
+        unit=CHARACTERS,
+        sentence_starts=_sentence_starts(value.get("sentences"), source, line),
+        lost=lost,
+    )
+
+
+def _shown(raw: Any) -> str:
+    """RETURNS (str): the text of a span, where the file repeats it."""
+    shown = raw.get("text") if isinstance(raw, dict) else None
+    return shown if isinstance(shown, str) else ""
+
+
+def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, int]]:
+    """Find the characters of a span whose text is known.
+
+    Tools that run in a browser count characters outside of the basic plane (emojis) as
+    two; the text of the span tells.
+
+    start, end (int): offsets as the file has them.
+    shown (str): text of the span; empty where unknown.
+    text (str): the document.
+    RETURNS (Optional[Tuple[int, int]]): None where neither way of counting fits.
+    """
+    if not shown or same_text(text[max(start, 0) : max(end, 0)], shown):
+        return start, end
+    place = _from_utf16(start, text), _from_utf16(end, text)
+    return place if same_text(text[slice(*place)], shown) else None
+
+
+def _from_utf16(offset: int, text: str) -> int:
+    """RETURNS (int): characters in so many units of two bytes."""
+    units = text[: max(offset, 0)].encode("utf-16-le")[: 2 * max(offset, 0)]
+    return len(units.decode("utf-16-le", "ignore"))
+
+
+def _mentions(raw: Any, line: int, added: int, source: str) -> Iterator[Mention]:
+    """YIELDS (Mention): one for each label of a span."""
+    start, end, labels = _fields(raw)
+    if not is_position(start) or not is_position(end):
+        fail(source, line, "a span needs a start and an end", raw)
+    if not labels or not all(map(is_label, labels)):
+        fail(source, line, "a span needs a label", raw)
+    for label in labels:
+        yield Mention(start, end + added, label, line)
+
+
+def _fields(raw: Any) -> Tuple[Any, Any, List[Any]]:
+    """RETURNS: start, end and labels; None where they are missing."""
+    if isinstance(raw, list) and len(raw) >= 3:
+        return raw[0], raw[1], [raw[2]]
+    if not isinstance(raw, dict):
+        return None, None, []
+    start = next((raw[key] for key in START_KEYS if key in raw), None)
+    end = next((raw[key] for key in END_KEYS if key in raw), None)
+    labels = raw.get("labels", raw.get("label"))
+    return start, end, labels if isinstance(labels, list) else [labels]
+
+
+def _words(tokens: Any, text: str) -> Optional[Words]:
+    """Read Prodigy's tokens.
+
+    RETURNS (Optional[Words]): None where there are none, or not those of the text.
+    """
+    if not isinstance(tokens, list) or not tokens:
+        return None
+    if not all(isinstance(token, dict) for token in tokens):
+        return None
+    words = [token.get("text") for token in tokens]
+    if not all(isinstance(word, str) and word for word in words):
+        return None
+    spaces = [bool(token.get("ws", False)) for token in tokens]
+    joined = "".join(word + " " * space for word, space in zip(words, spaces))
+    return Words(words, spaces) if joined == text else None
+
+
+def _sentence_starts(raw: Any, source: str, line: int) -> Optional[List[int]]:
+    """RETURNS (Optional[List[int]]): None where the object has no sentences."""
+    if raw is None:
+        return None
+    if not isinstance(raw, list):
+        fail(source, line, "'sentences' is not a list", raw)
+    starts: List[int] = []
+    for entry in raw:
+        start: Any = entry.get("start") if isinstance(entry, dict) else entry
+        if not is_position(start):
+            fail(source, line, "a sentence needs a start", entry)
+        starts.append(start)
+    return starts

@@ -1,0 +1,111 @@
+"""`spacy_spanner.BiLSTM.v1`: a bidirectional LSTM on the vectors of any encoder."""
+
+from functools import partial
+from typing import Callable, List, Tuple, cast
+
+import numpy as np
+import torch
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import Model, chain
+from thinc.types import Floats2d
+from thinc.util import torch2xp, xp2torch
+from torch import Tensor, nn
+
+from ..layers.torch_shim import LazyShim, switch
+from ..models.blocks.lstm import BiLSTM
+from ..models.codec import WindowBatch
+from ..settings import at_least, even, fraction, require
+from ..spans.windows import batch_windows
+
+InT = List[Floats2d]
+# Padded tokens that the LSTM reads at once.
+BATCH_TOKENS = 16_384
+
+
+@registry.architectures("spacy_spanner.BiLSTM.v1")
+def build_bilstm_encoder(
+    tok2vec: Model[List[Doc], List[Floats2d]],
+    *,
+    width: int = 200,
+    depth: int = 1,
+    dropout: float = 0.5,
+) -> Model[List[Doc], List[Floats2d]]:
+    """Let an LSTM read the vectors of each document in both directions.
+
+    A document's vectors do not depend on the other documents of its batch.
+
+    tok2vec (Model): the encoder, or a listener to a shared one.
+    width (int): size of the output, both directions together; even.
+    depth (int): number of layers.
+    dropout (float): rate on the input of every layer; 0 at prediction.
+    RAISES (ValueError): SP002 for a value out of its limits.
+    RETURNS (Model): documents to token vectors.
+    """
+    require(even, width=width)
+    require(at_least(1), width=width, depth=depth)
+    require(fraction, dropout=dropout)
+    model: Model = tok2vec
+    for _ in range(depth):
+        model = chain(model, _bilstm_layer(width, dropout))
+    return model
+
+
+def _bilstm_layer(width: int, dropout: float) -> Model[InT, InT]:
+    build = partial(_build_module, width=width, dropout=dropout)
+    return Model(
+        "bilstm",
+        forward,
+        init=init,
+        dims={"nI": None, "nO": width},
+        shims=[LazyShim(build)],
+    )
+
+
+def _build_module(n_in: int, _: int, *, width: int, dropout: float) -> nn.Module:
+    return BiLSTM(n_in, width, dropout=dropout)
+
+
+def init(model: Model, X: InT = None, Y: InT = None) -> None:  # type: ignore[assignment]
+    """Build the LSTM for the width of the vectors."""
+    if X:
+        model.set_dim("nI", max(doc.shape[1] for doc in X))
+    cast(LazyShim, model.shims[0]).create(model.get_dim("nI"), model.get_dim("nO"))
+
+
+def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
+    """Read every document from both sides. Shapes: (token, nI) to (token, nO)"""
+    module = switch(cast(LazyShim, model.shims[0]).module, is_train)
+    lengths = np.asarray([len(doc) for doc in X], dtype=np.int64)
+    inputs = [xp2torch(doc).requires_grad_(is_train) for doc in X]
+    outputs: List[Tensor] = [doc.new_zeros(0, model.get_dim("nO")) for doc in inputs]
+    with torch.set_grad_enabled(is_train):
+        for group in batch_windows(lengths, BATCH_TOKENS, power=1):
+            group = group[lengths[group] > 0]
+            if len(group):
+                _read_group(module, inputs, outputs, lengths, group)
+
+    def backprop(d_outputs: InT) -> InT:
+        pairs = [(y, dy) for y, dy in zip(outputs, d_outputs) if len(y)]
+        if pairs:
+            gradients = [xp2torch(dy) for _, dy in pairs]
+            torch.autograd.backward([y for y, _ in pairs], gradients)
+        return [
+            cast(Floats2d, torch2xp(torch.zeros_like(x) if x.grad is None else x.grad))
+            for x in inputs
+        ]
+
+    return [cast(Floats2d, torch2xp(doc.detach())) for doc in outputs], backprop
+
+
+def _read_group(
+    module: nn.Module,
+    inputs: List[Tensor],
+    outputs: List[Tensor],
+    lengths: np.ndarray,
+    group: np.ndarray,
+) -> None:
+    padded = nn.utils.rnn.pad_sequence([inputs[i] for i in group], batch_first=True)
+    vectors = module(WindowBatch(padded, lengths[group])).vectors
+    for row, index in enumerate(group.tolist()):
+        outputs[index] = vectors[row, : int(lengths[index])]

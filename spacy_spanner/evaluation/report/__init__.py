@@ -1,0 +1,1 @@
+"""The evaluation report: one self-contained page and its figures."""

@@ -1,0 +1,164 @@
+"""The look that all figures share, and how they become files and markup."""
+
+import io
+import re
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Sequence, Tuple, TypeVar, cast
+
+from ....errors import Errors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, MUTED, RULE, PAPER = "#1b2530", "#5a6773", "#dfe5ea", "#ffffff"
+BLUE, ORANGE, GREEN, RED = "#2f6db3", "#b85c12", "#27804f", "#b3333b"
+
+# In a page, colours follow its theme.
+THEME = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    RULE: "var(--rule)",
+    PAPER: "var(--card)",
+    BLUE: "var(--blue)",
+    ORANGE: "var(--orange)",
+    GREEN: "var(--green)",
+    RED: "var(--red)",
+}
+FONT = "DejaVu Sans"  # comes with matplotlib
+SETTINGS: Any = {
+    "font.family": [FONT],
+    "font.size": 10,
+    "svg.fonttype": "none",  # letters stay letters
+    "svg.hashsalt": "spacy-spanner",  # the same data, the same file
+    "text.color": INK,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": MUTED,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.unicode_minus": False,
+}
+DOTS_PER_INCH = 200
+
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
+
+def require_matplotlib() -> None:
+    """RAISES (ValueError): SP074 where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ValueError(Errors.SP074.format(extra="plots")) from error
+
+
+def styled(draw: Draw) -> Draw:
+    """Let a function draw with the shared settings. RETURNS (Draw): the function."""
+
+    @wraps(draw)
+    def draw_styled(*args: Any, **kwargs: Any) -> Any:
+        require_matplotlib()
+        import matplotlib
+
+        with matplotlib.rc_context(SETTINGS):
+            return draw(*args, **kwargs)
+
+    return cast(Draw, draw_styled)
+
+
+def new_figure(
+    width: float = 4.4,
+    height: float = 3.2,
+    *,
+    heights: Sequence[float] = (1,),
+    columns: int = 1,
+) -> Tuple["Figure", Any]:
+    """Make a figure with a grid of axes.
+
+    width, height (float): in inches. Up to 4.4 wide, letters stay readable on a phone.
+    heights (Sequence[float]): of the rows, in relation to each other.
+    columns (int): number of columns.
+    RETURNS (Tuple[Figure, Any]): the figure, and its axes: an array, or one.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(len(heights), columns, height_ratios=list(heights))
+
+
+def percent_axis(axes: "Axes", which: str = "y", limit: float = 1.0) -> None:
+    """Let an axis run from 0 to `limit`, with labels in percent."""
+    from matplotlib.ticker import MultipleLocator, PercentFormatter
+
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+    axis.set_major_locator(MultipleLocator(0.2))
+    (axes.set_ylim if which == "y" else axes.set_xlim)(0, limit)
+
+
+@styled
+def to_svg(figure: "Figure") -> str:
+    """RETURNS (str): the figure as SVG; the same data give the same text."""
+    stream = io.StringIO()
+    figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue().replace(f"'{FONT}'", f"'{FONT}', sans-serif")
+
+
+@styled
+def save_figure(figure: "Figure", folder: Path, name: str) -> str:
+    """Write `name.png` and `name.svg`.
+
+    RETURNS (str): the SVG.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    svg = to_svg(figure)
+    (folder / f"{name}.svg").write_text(svg, encoding="utf8")
+    figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
+    return svg
+
+
+def histogram_axis(axes: "Axes", label: str) -> None:
+    """Turn the lower axes of a figure into a strip of bars with numbers."""
+    axes.grid(False)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(label)
+
+
+def inline_svg(svg: str, name: str, description: str) -> str:
+    """Prepare an SVG file for a page: colours of the theme, names of its own.
+
+    svg (str): what `to_svg` returns.
+    name (str): unique in the page.
+    description (str): what the figure shows, for those who cannot see it.
+    RETURNS (str): an element.
+    """
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+    for color, variable in THEME.items():
+        svg = re.sub(rf"(?i){color}\b", variable, svg)
+    svg = re.sub(rf"'{FONT}', sans-serif", "var(--font)", svg)
+    width = re.search(r'width="([\d.]+)pt"', svg)
+    size = f' style="width: {float(width[1]) * 4 / 3:.0f}px"' if width else ""
+    svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)
+    label = description.replace("&", "&amp;").replace('"', "&quot;")
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"{size}', 1)

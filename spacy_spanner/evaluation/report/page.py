@@ -1,0 +1,164 @@
+"""One self-contained page about a model on a corpus, and its figures as files."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from jinja2 import Environment
+
+from ..confusion import BOUNDARY_KINDS, frequent_confusions
+from ..counts import by_nesting, count_groups
+from ..partial import PARTIAL_SCORES
+from ..summary import Evaluation
+from .displacy import KIND_NAMES, explain, label_colors, render_sentence
+from .figures.curves import label_curves_figure, threshold_figure
+from .figures.grids import confusion_figure, offset_figure
+from .figures.kinds import kinds_figure
+from .figures.reliability import reliability_figure
+from .figures.scores import by_length_figure, by_type_figure, compare_figure
+from .figures.style import inline_svg, save_figure
+
+ASSETS = files("spacy_spanner.evaluation.report") / "assets"
+MAX_CONFUSIONS = 10
+# Separators of values in attributes of the page; labels cannot hold them.
+BETWEEN, WITHIN = "\x01", "\x02"
+
+DESCRIPTIONS = {
+    "by_type": "F1 of each type with its confidence interval",
+    "by_length": "Precision, recall and F1 by the length of spans",
+    "kinds": "Number of errors of each kind",
+    "offsets": "Counts of boundary offsets",
+    "confusion": "Counts of gold labels against predicted labels",
+    "reliability": "Share of right spans against their score",
+    "threshold": "Precision, recall and F1 against the threshold",
+    "threshold_by_label": "The same for each label",
+    "comparison": "F1 of two models for each type",
+}
+
+
+def draw_figures(
+    metrics: Dict[str, Any], comparison: Optional[Dict[str, Any]] = None
+) -> Dict[str, Any]:
+    """Draw what there are data for.
+
+    metrics (Dict[str, Any]): of an `Evaluation`.
+    comparison (Optional[Dict[str, Any]]): see `summary.compare`.
+    RETURNS (Dict[str, Any]): figures by name.
+    """
+    scores, figures = metrics["scores"], {}
+    if scores["per_type"]:
+        intervals = metrics["intervals_by_type"]
+        figures["by_type"] = by_type_figure(scores["per_type"], intervals)
+        figures["by_length"] = by_length_figure(scores["by_length"])
+        figures["confusion"] = confusion_figure(metrics["confusion"])
+    figures["kinds"] = kinds_figure(metrics["kinds"])
+    figures["offsets"] = offset_figure(metrics["offsets"])
+    if scores["reliability"]:
+        table, error = scores["reliability"], scores["ece"]
+        figures["reliability"] = reliability_figure(table, error)
+    if metrics["thresholds"]:
+        figures.update(_threshold_figures(metrics["thresholds"]))
+    if comparison and comparison["by_type"]:
+        by_type, names = comparison["by_type"], comparison["names"]
+        figures["comparison"] = compare_figure(by_type, names)
+    return figures
+
+
+def _threshold_figures(thresholds: Dict[str, Any]) -> Dict[str, Any]:
+    curves = dict(thresholds["curves"])
+    overall = curves.pop("all")
+    now, best = thresholds["current"], thresholds["best"]["threshold"]
+    figures = {"threshold": threshold_figure(overall, now, best)}
+    if curves:
+        by_label = {label: thresholds["by_label"].get(label, now) for label in curves}
+        figures["threshold_by_label"] = label_curves_figure(curves, by_label)
+    return figures
+
+
+def write_report(
+    folder: Path,
+    first: Evaluation,
+    *,
+    second: Optional[Evaluation] = None,
+    comparison: Optional[Dict[str, Any]] = None,
+    limit: int = 100,
+) -> Path:
+    """Write `report.html`, and each figure as PNG and SVG in `figures/`.
+
+    folder (Path): folder to write to.
+    first (Evaluation): what the page is about.
+    second (Optional[Evaluation]): a model to compare it with.
+    comparison (Optional[Dict[str, Any]]): see `summary.compare`.
+    limit (int): sentences with errors that are shown.
+    RETURNS (Path): the page.
+    """
+    svgs = {
+        name: inline_svg(
+            save_figure(figure, folder / "figures", name), name, DESCRIPTIONS[name]
+        )
+        for name, figure in draw_figures(first.metrics, comparison).items()
+    }
+    page = folder / "report.html"
+    text = render_page(first, second, comparison, svgs, limit)
+    page.write_text(text, encoding="utf8")
+    return page
+
+
+def render_page(
+    first: Evaluation,
+    second: Optional[Evaluation],
+    comparison: Optional[Dict[str, Any]],
+    svgs: Dict[str, str],
+    limit: int,
+) -> str:
+    """RETURNS (str): the page, which needs nothing but itself."""
+    environment = Environment(autoescape=True, trim_blocks=True)
+    template = environment.from_string(_asset("report.html.jinja"))
+    metrics = first.metrics
+    counts = metrics["data"]["labels"]
+    per_type = metrics["scores"]["per_type"] or {}
+    nesting = count_groups(first.readings, by_nesting)
+    colors = label_colors(list(counts))
+    return template.render(
+        first=metrics,
+        second=second.metrics if second else None,
+        comparison=comparison,
+        figures=svgs,
+        types=sorted(
+            (label, {**row, **counts[label]}) for label, row in per_type.items()
+        ),
+        lengths=list((metrics["scores"]["by_length"] or {}).items()),
+        nesting=[(name, counted.as_dict()) for name, counted in nesting.items()],
+        confusions=frequent_confusions(metrics["confusion"], MAX_CONFUSIONS),
+        partial_names=PARTIAL_SCORES,
+        boundary_names=BOUNDARY_KINDS,
+        kind_names=KIND_NAMES,
+        items=[_render_item(item, colors) for item in first.errors[:limit]],
+        n_errors=len(first.errors),
+        colors=colors,
+        css=_asset("report.css"),
+        js=_asset("report.js"),
+    )
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf8")
+
+
+def _render_item(item: Dict[str, Any], colors: Dict[str, int]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): a sentence as markup, and what it can be found by."""
+    pairs: List[tuple] = [
+        (error["kind"], error[side]["label"])
+        for error in item["errors"]
+        for side in ("gold", "predicted")
+        if error[side] is not None
+    ]
+    return {
+        "doc": item["doc"],
+        "start": item["start"],
+        "markup": render_sentence(item, colors),
+        "explanations": [explain(error) for error in item["errors"]],
+        "kinds": BETWEEN.join(sorted({kind for kind, _ in pairs})),
+        "labels": BETWEEN.join(sorted({label for _, label in pairs})),
+        "pairs": BETWEEN.join(sorted({WITHIN.join(pair) for pair in pairs})),
+    }

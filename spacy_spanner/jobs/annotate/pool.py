@@ -1,0 +1,155 @@
+"""Some processes on one machine; one that is killed is replaced, its part redone."""
+
+import copy
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, Deque, Optional, Sequence, cast
+
+from ...errors import Errors
+from .annotator import SpanAnnotator, describe
+from .messages import Part, Report
+from .worker import Job, Reports, work
+
+READY = "ready"
+# A pipeline that kills its process when it is loaded will do so again.
+STARTS = 3
+
+
+def run_here(job: Job, parts: Sequence[Part]) -> Reports:
+    """YIELDS (Report): of each part, annotated in this process."""
+    for part in parts:
+        yield work(job, part)
+
+
+def run_pool(
+    job: Job, parts: Sequence[Part], *, n_process: int, num_gpus: float = 0.0
+) -> Reports:
+    """Annotate parts in processes of this machine.
+
+    n_process (int): how many processes.
+    num_gpus (float): GPUs for each; 0.5 if two shall share one.
+    YIELDS (Report): of each part, as they are finished.
+    RAISES (ValueError): SP126 where processes die before they begin.
+    """
+    waiting = deque(parts)
+    jobs = [
+        with_gpu(job, number, num_gpus) for number in range(min(n_process, len(parts)))
+    ]
+    workers = [_Worker(one) for one in jobs]
+    try:
+        while any(worker.part for worker in workers) or waiting:
+            for worker in workers:
+                worker.take(waiting)
+            busy = {worker.connection: worker for worker in workers if worker.part}
+            for ready in wait(list(busy)):
+                report = busy[cast(Connection, ready)].receive()
+                if report is not None:
+                    yield report
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def with_gpu(job: Job, number: int, num_gpus: float) -> Job:
+    """RETURNS (Job): the same for a worker, by its number, on the first of its GPUs."""
+    if not num_gpus:
+        return job
+    annotator: SpanAnnotator = copy.copy(job.annotator)
+    annotator.gpu_id = int(number * num_gpus)
+    return job._replace(annotator=annotator)
+
+
+class _Worker:
+    """A process, and the part that it works on."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._starts = 0
+        self.part: Optional[Part] = None
+        self._start()
+
+    def _start(self) -> None:
+        # A forked process would inherit threads of torch that do not run in it.
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_serve, args=(self._job, theirs), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        self._starts += 1
+
+    def take(self, waiting: Deque[Part]) -> None:
+        """Begin with the next part, if there is one and the process has none."""
+        if self.part is None and waiting:
+            self.part = waiting.popleft()
+            self._send(self.part)
+
+    def _send(self, part: Part) -> None:
+        with suppress(OSError):  # the process has died, which `receive` will find
+            self.connection.send(part)
+
+    def receive(self) -> Optional[Report]:
+        """RETURNS (Optional[Report]): None where the process has only become ready, or
+        has died; then another one does its part.
+        """
+        try:
+            received: Any = self.connection.recv()
+        except (EOFError, OSError):
+            self._replace()
+            return None
+        if received == READY:
+            self._starts = 0
+            return None
+        self.part = None
+        return received
+
+    def _replace(self) -> None:
+        self._process.join()
+        self.connection.close()
+        if self._starts >= STARTS:
+            raise ValueError(
+                Errors.SP126.format(times=STARTS, code=self._process.exitcode)
+            )
+        self._start()
+        if self.part is not None:
+            self._send(self.part)
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(job: Job, connection: Connection) -> None:
+    """Work on parts until the connection closes; the body of a process."""
+    # Ctrl-C reaches all processes of a terminal; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    problem = ""
+    try:
+        _ = job.annotator.nlp
+    except Exception as error:
+        problem = str(error) if str(error).startswith("[") else describe(error)
+    connection.send(READY)
+    while True:
+        try:
+            part: Part = connection.recv()
+        except EOFError:
+            return
+        report = Report(part.number, problem=problem) if problem else work(job, part)
+        connection.send(report)
+
+
+def _end_with_parent() -> None:
+    """End when the first process is killed, and not only when the part is done."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,196 @@
+"""Read the documents of a part, one at a time; a broken one stops no others."""
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO, Callable, Dict, Iterator, Tuple, cast
+
+from spacy.vocab import Vocab
+
+from ...corpus.formats.spacy_docs import load_docs
+from ...corpus.text_files import fail, parse_json
+from ...errors import Errors
+from .messages import Document, Fields, Part, Piece
+from .parquet import column_names, read_rows
+from .sources import COMPRESSED
+
+Reader = Callable[[Piece, Fields, Vocab], Iterator[Document]]
+BYTE_ORDER_MARK = "\ufeff"
+# As many broken rows in a row say that the option is wrong, and not the row.
+SAMPLE = 20
+
+
+def read_part(part: Part, fields: Fields, vocab: Vocab) -> Iterator[Document]:
+    """Read the documents of a part.
+
+    part (Part): what to read.
+    fields (Fields): where rows have text and id.
+    vocab (Vocab): of documents that files hold as such.
+    YIELDS (Document): documents; those that cannot be read say why.
+    """
+    for piece in part.pieces:
+        try:
+            yield from READERS[piece.format](piece, fields, vocab)
+        except (EOFError, ValueError, zlib.error, OSError) as error:
+            # What the system says has a number; a damaged file has none.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            yield Document(piece.name, problem=_damaged(piece, error))
+
+
+def _damaged(piece: Piece, error: Exception) -> str:
+    """RETURNS (str): why the rest of a file is missing."""
+    problem = f"the file is damaged from here ({type(error).__name__}: {error})"
+    return Errors.SP001.format(
+        source=piece.name, line=piece.first, column=1, problem=problem, text=""
+    )
+
+
+def check_fields(piece: Piece, fields: Fields) -> None:
+    """Look at the first rows of a file.
+
+    RAISES (ValueError): SP121 or SP122 where none of them has the field.
+    """
+    problems = []
+    for document, _ in zip(
+        READERS[piece.format](piece, fields, Vocab()), range(SAMPLE)
+    ):
+        if not document.problem.startswith(("[SP121]", "[SP122]")):
+            return
+        problems.append(document.problem)
+    if problems:
+        raise ValueError(problems[0])
+
+
+def _read_text(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
+    """Read a file as one document."""
+    with _open(piece) as file:
+        content = file.read()
+    yield _decoded(content, piece.name, piece, 1)
+
+
+def _read_lines(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
+    """Read every line that is not blank as a document."""
+    for number, line in _lines(piece):
+        if line.strip():
+            yield _decoded(line, _place(piece, number), piece, number)
+
+
+def _read_jsonl(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
+    """Read every line that is not blank as an object."""
+    for number, line in _lines(piece):
+        if not line.strip():
+            continue
+        place = _place(piece, number)
+        try:
+            row = parse_json(_decode(line, piece, number), piece.name, number)
+            if not isinstance(row, dict):
+                fail(piece.name, number, "not a JSON object", row)
+        except ValueError as error:
+            yield Document(place, problem=str(error))
+        else:
+            yield _from_row(row, fields, place, list(row))
+
+
+def _read_parquet(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
+    """Read every row."""
+    path = Path(piece.path)
+    columns = column_names(path)
+    rows = read_rows(path, start=piece.start, stop=piece.stop, fields=list(fields))
+    for number, row in enumerate(rows, start=piece.first):
+        yield _from_row(row, fields, _place(piece, number), columns)
+
+
+def _read_spacy(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
+    """Read documents as they are: their tokens and annotation stay."""
+    docs = load_docs(Path(piece.path), vocab)
+    number = 0
+    while True:
+        number += 1
+        place = _place(piece, number)
+        try:
+            doc = next(docs)
+        except StopIteration:
+            return
+        except ValueError as error:  # the rest of the file is lost
+            yield Document(place, problem=str(error))
+            return
+        own = doc.user_data.get(fields.id) if fields.id else place
+        if own is None:
+            names = [name for name in doc.user_data if isinstance(name, str)]
+            yield Document(place, problem=_no_id(place, fields, names))
+        else:
+            yield Document(str(own), doc=doc)
+
+
+READERS: Dict[str, Reader] = {
+    "text": _read_text,
+    "lines": _read_lines,
+    "jsonl": _read_jsonl,
+    "parquet": _read_parquet,
+    "spacy": _read_spacy,
+}
+
+
+def _place(piece: Piece, number: int) -> str:
+    """RETURNS (str): the id of a document that has none of its own."""
+    return f"{piece.name}:{number}"
+
+
+def _open(piece: Piece) -> BinaryIO:
+    path = Path(piece.path)
+    if path.suffix == COMPRESSED:
+        return cast(BinaryIO, gzip.open(path))  # has the methods, not the type
+    return path.open("rb")
+
+
+def _lines(piece: Piece) -> Iterator[Tuple[int, bytes]]:
+    """YIELDS (Tuple[int, bytes]): lines with their numbers."""
+    with _open(piece) as file:
+        file.seek(piece.start)
+        position = piece.start
+        for number, line in enumerate(file, start=piece.first):
+            yield number, line
+            position += len(line)
+            if piece.stop and position >= piece.stop:
+                return
+
+
+def _decode(content: bytes, piece: Piece, number: int) -> str:
+    """RETURNS (str): the text without mark and last end of line.
+
+    RAISES (ValueError): SP001 where it is not UTF-8.
+    """
+    try:
+        text = content.decode("utf8")
+    except UnicodeDecodeError as error:
+        shown = content.decode("utf8", errors="replace")
+        fail(piece.name, number, f"not UTF-8 ({error.reason})", shown, error.start + 1)
+    text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _decoded(content: bytes, place: str, piece: Piece, number: int) -> Document:
+    try:
+        return Document(place, _decode(content, piece, number))
+    except ValueError as error:
+        return Document(place, problem=str(error))
+
+
+def _from_row(row: Dict[str, Any], fields: Fields, place: str, names: list) -> Document:
+    """Take text and id out of a row; `names` are those of all its fields."""
+    own = row.get(fields.id) if fields.id else place
+    if own is None:
+        return Document(place, problem=_no_id(place, fields, names))
+    text = row.get(fields.text)
+    if not isinstance(text, str):
+        problem = Errors.SP121.format(
+            place=place, field=fields.text, existing=", ".join(names) or "none"
+        )
+        return Document(str(own), problem=problem)
+    return Document(str(own), text)
+
+
+def _no_id(place: str, fields: Fields, names: list) -> str:
+    existing = ", ".join(names) or "none"
+    return Errors.SP122.format(place=place, field=fields.id, existing=existing)

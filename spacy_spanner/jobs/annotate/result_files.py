@@ -1,0 +1,127 @@
+"""Write the file of a part: JSON Lines, Parquet or spaCy's own documents."""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Protocol, Type
+
+import srsly
+from spacy.tokens import Doc, DocBin
+
+from .messages import Annotated
+from .parquet import ROWS_WRITTEN, require_pyarrow, span_type
+from .span_rows import span_rows
+
+# Where `.spacy` files keep the id of a document.
+ID = "id"
+
+
+class ShardWriter(Protocol):
+    """What takes annotated documents one at a time.
+
+    path (Path): file to write.
+    key (Optional[str]): the group of spans; None for `doc.ents`.
+    with_text (bool): write the text of documents too.
+    """
+
+    def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None: ...
+
+    def add(self, one: Annotated) -> int:
+        """Write a document; nothing of one that raises an error is written.
+
+        RETURNS (int): the number of its spans.
+        """
+
+    def close(self) -> None:
+        """Finish the file."""
+
+
+class JsonlShard:
+    """One object a line: `id`, `text` and `spans`, in the form of Prodigy."""
+
+    def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
+        self._file = path.open("w", encoding="utf8", newline="\n")
+        self._key = key
+        self._with_text = with_text
+
+    def add(self, one: Annotated) -> int:
+        """Write a document as one line."""
+        row = _row(one, self._key, self._with_text)
+        line = json.dumps(row, ensure_ascii=False) + "\n"
+        line.encode("utf8")  # before anything is written
+        self._file.write(line)
+        return len(row["spans"])
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+class ParquetShard:
+    """The same as columns; documents of a thousand are one row group."""
+
+    def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
+        self._arrow = require_pyarrow()
+        text = self._arrow.string()
+        fields = [("id", text), *([("text", text)] if with_text else [])]
+        self._schema = self._arrow.schema([*fields, ("spans", span_type())])
+        self._writer = self._arrow.parquet.ParquetWriter(path, self._schema)
+        self._rows: List[Dict[str, Any]] = []
+        self._key = key
+        self._with_text = with_text
+
+    def add(self, one: Annotated) -> int:
+        """Keep a document for the next row group."""
+        row = _row(one, self._key, self._with_text)
+        self._arrow.RecordBatch.from_pylist([row], self._schema)
+        self._rows.append(row)
+        if len(self._rows) >= ROWS_WRITTEN:
+            self._flush()
+        return len(row["spans"])
+
+    def _flush(self) -> None:
+        table = self._arrow.Table.from_pylist(self._rows, self._schema)
+        self._writer.write_table(table)
+        self._rows = []
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._rows:
+            self._flush()
+        self._writer.close()
+
+
+class SpacyShard:
+    """Whole documents, with all that the pipeline has set, and ids in `user_data`."""
+
+    def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
+        self._path = path
+        self._bin = DocBin(store_user_data=True)
+        self._key = key
+
+    def add(self, one: Annotated) -> int:
+        """Add a document; the file is written when it is closed."""
+        doc: Doc = one.doc
+        doc.user_data[ID] = one.id
+        # A document that fails half way would spoil the file.
+        srsly.msgpack_dumps(doc.user_data)
+        self._bin.add(doc)
+        return len(span_rows(doc, self._key))
+
+    def close(self) -> None:
+        """Write the file."""
+        self._bin.to_disk(self._path)
+
+
+SHARDS: Dict[str, Type[ShardWriter]] = {
+    "jsonl": JsonlShard,
+    "parquet": ParquetShard,
+    "spacy": SpacyShard,
+}
+
+
+def _row(one: Annotated, key: Optional[str], with_text: bool) -> Dict[str, Any]:
+    row: Dict[str, Any] = {"id": one.id}
+    if with_text:
+        row["text"] = one.doc.text
+    row["spans"] = span_rows(one.doc, key)
+    return row

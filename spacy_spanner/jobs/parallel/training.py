@@ -1,0 +1,152 @@
+"""Train a pipeline in several processes, of which the first evaluates and writes.
+
+All run spaCy's own loop on the same batches and with the same scores, so that they stop
+at the same step, whatever stops them.
+"""
+
+import random
+import sys
+import warnings
+import zlib
+from pathlib import Path
+from typing import IO, Any, Dict, Iterator, Optional, Tuple
+
+import torch
+from spacy.language import Language
+from spacy.training.loop import clean_output_dir
+from spacy.util import fix_random_seed, logger
+from thinc.api import set_gpu_allocator
+from wasabi import Printer
+
+from ...errors import Errors
+from ..run.random_states import generators_of
+from ..run.saving import Outcome, save_steps
+from ..run.steps import Batch, Evaluate, Info, data_of, run_steps, training_settings
+from ..run.tensor_states import slots_of
+from .team import Team
+from .updates import SharedUpdates, shared_updates
+
+
+def train_shared(
+    nlp: Language,
+    team: Team,
+    output: Optional[Path] = None,
+    *,
+    use_gpu: int = -1,
+    stdout: IO = sys.stdout,
+    stderr: IO = sys.stderr,
+) -> int:
+    """Train with the config of a pipeline, as `spacy train` does.
+
+    nlp (Language): an initialized pipeline; its weights become those of the first
+        process.
+    team (Team): the processes; all must call this.
+    output (Optional[Path]): gets model-last and model-best, from the first process.
+    use_gpu (int): number of the GPU of this process, or -1.
+    stdout, stderr (IO): for the logger of the first process.
+    RETURNS (int): steps that were trained.
+    RAISES (ConnectionError): SP132 if another process has ended.
+    """
+    allocator = nlp.config.interpolate()["training"]["gpu_allocator"]
+    if use_gpu >= 0 and allocator:
+        set_gpu_allocator(allocator)
+    training = training_settings(nlp)
+    own = _part_random_numbers(nlp, team, training["seed"])
+    team.take_first([slot.weights for slot in slots_of(nlp)])
+    batches, evaluate = data_of(nlp, training)
+    parts = training["accumulate_gradient"]
+    with shared_updates(nlp, team, parts=parts, own=own) as updates:
+        steps = run_steps(
+            nlp,
+            {**training, "accumulate_gradient": 1},  # `updates` cuts the batches
+            _drawn_alike(batches),
+            _scores_of_first(team, evaluate, updates),
+        )
+        told = ((info, is_best) for _, info, is_best in steps)
+        if team.rank:
+            return sum(1 for _ in told)
+        clean_output_dir(output)
+        _announce(nlp, training, team, stdout)
+        outcome = Outcome(nlp, training, output)
+        return save_steps(outcome, told, stdout=stdout, stderr=stderr)
+
+
+def keep_quiet() -> None:
+    """Leave warnings and messages to the first process, which says the same."""
+    warnings.simplefilter("ignore")
+    logger.setLevel("ERROR")
+
+
+def _announce(nlp: Language, training: Dict[str, Any], team: Team, stdout: IO) -> None:
+    say = Printer(no_print=True)
+    lines = [f"Processes: {team.size}", f"Pipeline: {nlp.pipe_names}"]
+    if training["frozen_components"]:
+        lines.append(f"Frozen components: {training['frozen_components']}")
+    lines.append(f"Initial learn rate: {training['optimizer'].learn_rate}")
+    stdout.write("".join(f"{say.info(line)}\n" for line in lines))
+
+
+def _part_random_numbers(
+    nlp: Language, team: Team, seed: Optional[int]
+) -> random.Random:
+    """Shuffle alike everywhere, and draw dropout and samples apart.
+
+    The first process draws as one process alone would.
+
+    RETURNS (random.Random): numbers for components of this process.
+    """
+    order, start = team.first((random.getstate(), random.getrandbits(31)))
+    if seed is not None:
+        start = seed
+    if team.rank:
+        fix_random_seed(start + team.rank)
+        for _, rng in generators_of(nlp):
+            bits: Any = rng.bit_generator
+            bits.state = bits.jumped(team.rank).state
+    own = random.Random(start + team.rank)
+    random.setstate(order)
+    return own
+
+
+def _drawn_alike(
+    batches: Iterator[Tuple[int, Batch]],
+) -> Iterator[Tuple[int, Batch]]:
+    """Draw batches by numbers that nothing else in a process can disturb."""
+    order = random.getstate()
+    while True:
+        random.setstate(order)
+        drawn = next(batches, None)
+        order = random.getstate()
+        if drawn is None:
+            return
+        yield drawn
+
+
+def _scores_of_first(
+    team: Team, evaluate: Evaluate, updates: SharedUpdates
+) -> Evaluate:
+    """RETURNS (Callable): evaluates in the first process, for all; before, the losses
+    are added up and the weights compared.
+    """
+
+    def evaluate_once() -> Tuple[float, Info]:
+        weights = _checksum(updates.nlp)
+        everyone = team.gather((updates.losses, weights))
+        for rank, (_, theirs) in enumerate(everyone):
+            if theirs != everyone[0][1]:
+                raise ValueError(Errors.SP133.format(rank=rank))
+        for name in updates.losses:
+            total = sum(losses.get(name, 0.0) for losses, _ in everyone)
+            updates.losses[name] = total
+        return team.first(evaluate() if team.rank == 0 else None)
+
+    return evaluate_once
+
+
+def _checksum(nlp: Language) -> int:
+    """RETURNS (int): a number that differs when any bit of any weight does."""
+    found = 0
+    for slot in slots_of(nlp):
+        weights = slot.weights.detach().cpu().contiguous()
+        found = zlib.crc32(weights.reshape(-1).view(torch.uint8).numpy().data, found)
+    return found

@@ -1,0 +1,156 @@
+"""One update of a pipeline by several processes, equal to that of one process.
+
+Every process is given the whole batch, learns from its share, and then all gradients
+are added up, of Thinc's layers and of torch modules alike, before the optimizer sees
+them. They are sums over the documents of a batch: in spaCy's components by nature, in
+those of this package because each asks for the size of the whole batch
+(`training.shares`).
+"""
+
+import random
+from contextlib import contextmanager
+from typing import Any, Collection, Dict, Iterator, List, Optional, Protocol, Sequence
+
+from spacy.language import Language
+from spacy.training import Example
+from spacy.training.loop import subdivide_batch
+from torch import Tensor
+
+from ...training.owners import torch_shims
+from ...training.shares import Share, sharing
+from ..run.tensor_states import Slot, slots_of
+from .splitting import split_evenly
+
+
+class Processes(Protocol):
+    """What an update needs of the others; see `team.Team`."""
+
+    @property
+    def rank(self) -> int:
+        """The number of this process, from 0."""
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+
+    def total(self, count: int) -> int:
+        """RETURNS (int): the sum of what all processes give."""
+
+    def any_of(self, flags: Sequence[bool]) -> List[bool]:
+        """RETURNS (List[bool]): for each flag whether some process has it."""
+
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Give tensors, in place, the sum of their values in all processes."""
+
+
+class SharedUpdates:
+    """Stands in the place of `nlp.update` while several processes train.
+
+    losses (Dict[str, float]): of this process, since they were last counted anew.
+    """
+
+    def __init__(
+        self, nlp: Language, team: Processes, *, parts: int, own: random.Random
+    ) -> None:
+        """Remember what to share.
+
+        nlp (Language): the pipeline, the same in all processes.
+        team (Processes): the others.
+        parts (int): into how many parts spaCy would cut a batch.
+        own (random.Random): where components draw from that use python's `random`,
+            whose own numbers shuffle the data, alike in all processes.
+        """
+        self.nlp = nlp
+        self.team = team
+        self.parts = parts
+        self.own = own
+        self.losses: Dict[str, float] = {}
+        self._update = nlp.update
+
+    def __call__(
+        self,
+        examples: Sequence[Example],
+        *,
+        losses: Optional[Dict[str, float]] = None,
+        exclude: Collection[str] = (),
+        **options: Any,
+    ) -> Dict[str, float]:
+        """Learn from the share of a batch; then the gradients are those of all of it.
+
+        examples (Sequence[Example]): the whole batch.
+        losses (Optional[Dict[str, float]]): the losses of this share are added.
+        exclude (Collection[str]): components that do not learn.
+        **options: as for `nlp.update`.
+        RETURNS (Dict[str, float]): the losses.
+        """
+        self.losses = {} if losses is None else losses
+        with drawing_from(self.own):
+            for part in subdivide_batch(examples, self.parts):
+                self._update(
+                    self._share_of(part),
+                    losses=self.losses,
+                    exclude=exclude,
+                    **options,
+                )
+        add_up_gradients(list(slots_of(self.nlp, exclude)), self.team)
+        return self.losses
+
+    def _share_of(self, part: Sequence[Example]) -> List[Example]:
+        sizes = [len(example.predicted) for example in part]
+        mine = split_evenly(sizes, self.team.size)[self.team.rank]
+        if mine:
+            return [part[index] for index in mine]
+        # Who has nothing to learn must still say so, in every component.
+        return [Example(self.nlp.make_doc(""), self.nlp.make_doc(""))]
+
+
+@contextmanager
+def shared_updates(
+    nlp: Language, team: Processes, *, parts: int, own: random.Random
+) -> Iterator[SharedUpdates]:
+    """Let `nlp.update` learn from a share of every batch meanwhile.
+
+    nlp, team, parts, own: see `SharedUpdates`.
+    YIELDS (SharedUpdates): what stands in the place of `nlp.update`.
+    """
+    updates = SharedUpdates(nlp, team, parts=parts, own=own)
+    vars(nlp)["update"] = updates
+    try:
+        with sharing(Share(team.total, writes=team.rank == 0)):
+            yield updates
+    finally:
+        del vars(nlp)["update"]
+
+
+@contextmanager
+def drawing_from(numbers: random.Random) -> Iterator[None]:
+    """Let python's `random` give the numbers of another generator meanwhile."""
+    before = random.getstate()
+    random.setstate(numbers.getstate())
+    try:
+        yield
+    finally:
+        numbers.setstate(random.getstate())
+        random.setstate(before)
+
+
+def add_up_gradients(slots: Sequence[Slot], team: Processes) -> None:
+    """Replace all gradients by their sums over the processes.
+
+    slots (Sequence[Slot]): the tensors, the same in all processes. One that has a
+        gradient anywhere has one everywhere afterwards.
+    team (Processes): the others.
+    """
+    shims = {id(shim): shim for slot in slots for shim in torch_shims(slot.node)}
+    scalers = [shim._grad_scaler for shim in shims.values()]
+    flags = [slot.has_gradient for slot in slots]
+    # An overflow in mixed precision anywhere must keep all from moving.
+    flags += [bool(scaler.found_inf) for scaler in scalers]
+    anywhere = team.any_of(flags)
+    for scaler, overflow in zip(scalers, anywhere[len(slots) :]):
+        scaler._found_inf = overflow
+    learned = [slot for slot, flag in zip(slots, anywhere) if flag]
+    for slot in learned:
+        if not slot.has_gradient:
+            slot.set_zero_gradient()
+    team.add_up([slot.gradient for slot in learned])

@@ -1,0 +1,1 @@
+"""One training: stored with its whole state, and resumed from there."""

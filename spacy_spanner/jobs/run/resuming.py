@@ -1,0 +1,173 @@
+"""Go on with a stored run: spaCy's training loop, from the step that comes next.
+
+The loop is spaCy's own, which begins at step 0 with an evaluation. Here its step 0
+stands for the last step that was evaluated before the run was stored: it gets an empty
+batch and the stored score, and moves nothing, because a pipeline that was just loaded
+has no gradients. All that was stored beside the pipeline is restored right after it.
+"""
+
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
+
+from spacy.language import Language
+from spacy.util import load_config, load_model
+from thinc.api import Config, set_gpu_allocator
+
+from ...errors import Errors
+from ...training.callbacks import BeforeUpdate
+from .checkpoint import PIPELINE, Checkpoint, last_checkpoint, read_checkpoint
+from .digests import data_digests, data_paths
+from .random_states import PYTHON, python_state, restore_random
+from .steps import Evaluate, Info, data_of, run_steps, training_settings
+from .storing import Run, require_adamw, runs
+from .tensor_states import require_same_tensors, restore_tensors
+
+
+class Remainder(NamedTuple):
+    """A run that can go on.
+
+    nlp (Language): the pipeline as it was stored.
+    training (Dict[str, Any]): the block of the config, resolved.
+    checkpoint (Checkpoint): what was stored beside the pipeline.
+    batches (Iterator): epoch and batch of the updates that come next.
+    evaluate (Callable): of spaCy.
+    words (int): in the batches of the updates that are done.
+    """
+
+    nlp: Language
+    training: Dict[str, Any]
+    checkpoint: Checkpoint
+    batches: Iterator[Tuple[int, Any]]
+    evaluate: Evaluate
+    words: int
+
+    @property
+    def done(self) -> int:
+        """The last step that is done; it was evaluated."""
+        return self.checkpoint.step - 1
+
+
+def load_run(
+    folder: Path, *, use_gpu: int = -1, overrides: Optional[Dict[str, Any]] = None
+) -> Remainder:
+    """Load a run, and pass over the batches that it has learned from.
+
+    folder (Path): of the run, as in `path` of `spacy_spanner.checkpoint.v1`.
+    use_gpu (int): number of the GPU, or -1.
+    overrides (Optional[Dict[str, Any]]): settings in dot notation, such as another
+        "paths.train".
+    RETURNS (Remainder): for `continue_training`. It goes on being stored in `folder`.
+    RAISES (ValueError): SP110, SP112 to SP117 for what does not fit the run.
+    """
+    stored = last_checkpoint(folder)
+    if stored is None:
+        raise ValueError(Errors.SP112.format(folder=folder))
+    checkpoint = read_checkpoint(stored)
+    nlp = _load_pipeline(stored / PIPELINE, checkpoint, use_gpu, overrides or {})
+    training = training_settings(nlp)
+    batches, evaluate = data_of(nlp, training)
+    words, rest = _pass_over(batches, checkpoint, training["seed"])
+    scores = list(checkpoint.evaluations)
+    runs[nlp] = Run(folder, training["eval_frequency"], checkpoint.data, scores)
+    return Remainder(nlp, training, checkpoint, rest, evaluate, words)
+
+
+def _load_pipeline(
+    path: Path, checkpoint: Checkpoint, use_gpu: int, overrides: Dict[str, Any]
+) -> Language:
+    """Load the pipeline, after looking at its config.
+
+    RAISES (ValueError): SP110, SP113, SP115, SP117.
+    """
+    config = load_config(path / "config.cfg", overrides=overrides, interpolate=True)
+    require_adamw(config["training"]["optimizer"])
+    done, frequency = checkpoint.step - 1, config["training"]["eval_frequency"]
+    if done % frequency:
+        raise ValueError(Errors.SP117.format(step=done, frequency=frequency))
+    _require_same_data(config, checkpoint.data)
+    if use_gpu >= 0 and config["training"]["gpu_allocator"]:
+        set_gpu_allocator(config["training"]["gpu_allocator"])
+    nlp = load_model(path, config=overrides)
+    require_same_tensors(nlp, checkpoint.records)
+    return nlp
+
+
+def _require_same_data(config: Config, stored: Dict[str, str]) -> None:
+    """RAISES (ValueError): SP115 if files of the corpora are others than before."""
+    present, paths = data_digests(config), dict(data_paths(config))
+    for name, digest in stored.items():
+        if present.get(name) != digest:
+            raise ValueError(Errors.SP115.format(corpus=name, path=paths.get(name)))
+
+
+def _pass_over(
+    batches: Iterator[Tuple[int, Any]], checkpoint: Checkpoint, seed: Optional[int]
+) -> Tuple[int, Iterator[Tuple[int, Any]]]:
+    """Draw the batches of the updates that are done, as they were drawn then.
+
+    RETURNS (Tuple[int, Iterator]): words in them, and the batches that remain.
+    RAISES (ValueError): SP114 if they came in another order.
+    """
+    words = sum(sum(map(len, batch)) for _, batch in islice(batches, checkpoint.step))
+    # A run is stored when the next batch is drawn, perhaps after shuffling for it.
+    following = list(islice(batches, 1))
+    if following and python_state() != checkpoint.random[PYTHON]:
+        raise ValueError(Errors.SP114.format(step=checkpoint.step, seed=seed))
+    return words, chain(following, batches)
+
+
+def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
+    """Train for the steps that remain.
+
+    run (Remainder): what `load_run` gives; can be used once.
+    YIELDS (Tuple[Dict[str, Any], Optional[bool]]): after each step, what spaCy tells
+        its loggers, and whether it is the best; None if it was not evaluated.
+    """
+    training, done = run.training, run.done
+    if training["max_steps"] and done >= training["max_steps"]:
+        return
+    *earlier, last = run.checkpoint.evaluations
+    remaining = {
+        "max_steps": training["max_steps"] and training["max_steps"] - done,
+        "before_update": _counted_from(done, training["before_update"]),
+    }
+    steps = run_steps(
+        run.nlp,
+        {**training, **remaining},
+        chain([(run.checkpoint.epoch, [])], run.batches),
+        _given_first((last.score, {}), run.evaluate),
+    )
+    _, info, _ = next(steps)
+    # The loop looks for the best evaluation in this very list.
+    info["checkpoints"][:0] = [(score, step - done) for score, step in earlier]
+    _restore(run)
+    for _, info, is_best in steps:
+        results = [(score, step + done) for score, step in info["checkpoints"]]
+        whole = {"step": info["step"] + done, "words": info["words"] + run.words}
+        yield {**info, **whole, "checkpoints": results}, is_best
+
+
+def _given_first(given: Tuple[float, Dict[str, Any]], evaluate: Evaluate) -> Evaluate:
+    """RETURNS (Callable): gives known scores once, then evaluates."""
+    known = [given]
+    return lambda: known.pop() if known else evaluate()
+
+
+def _counted_from(done: int, before_update: Optional[BeforeUpdate]) -> BeforeUpdate:
+    """RETURNS (Callable): calls another with the steps of the whole run."""
+
+    def call(nlp: Language, info: Info) -> None:
+        if before_update is not None and info["step"] > 0:
+            before_update(nlp, {**info, "step": info["step"] + done})
+
+    return call
+
+
+def _restore(run: Remainder) -> None:
+    """Bring all but the weights to where it was."""
+    checkpoint, optimizer = run.checkpoint, run.training["optimizer"]
+    restore_tensors(run.nlp, optimizer, checkpoint.records, checkpoint.tensors)
+    while optimizer.n_schedule_steps < checkpoint.schedule_steps:
+        optimizer.step_schedules()
+    restore_random(run.nlp, checkpoint.random, checkpoint.tensors)

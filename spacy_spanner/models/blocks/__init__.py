@@ -1,0 +1,1 @@
+"""Torch blocks that more than one model uses, one a file."""

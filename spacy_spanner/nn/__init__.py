@@ -1,1 +1,0 @@
-"""Torch blocks that more than one model uses, one per file."""

@@ -1,0 +1,1 @@
+"""What a spaCy user touches: component, factories, gold, annotations and scorer."""

@@ -1,0 +1,206 @@
+"""The only reader and writer of spans on documents.
+
+Labels are strings on documents and ids everywhere else; this file converts.
+"""
+
+from itertools import zip_longest
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+from spacy.tokens import Doc, Span, SpanGroup, Token
+from spacy.training import Example
+
+from ..spans.geometry import by_length, by_preference, choose_in_order, conflicts
+from ..spans.table import ScoredSpan, SpanTable
+
+# Spans that other components or people have written count as certain.
+SCORE_OF_OTHERS = 1.0
+
+
+class GoldSpans(NamedTuple):
+    """Gold of one example on the tokens of its predicted document.
+
+    spans (SpanTable): what can be expressed, without exact duplicates.
+    misaligned (List[Span]): spans of the reference whose boundaries lie inside tokens.
+    padded (List[Span]): spans that begin or end with white space, which is never
+        predicted.
+    unlabelled (List[Span]): spans that were made without a label.
+    empty (List[Span]): spans without tokens.
+    unknown (List[Span]): spans with labels that the component does not have.
+    """
+
+    spans: SpanTable
+    misaligned: List[Span]
+    padded: List[Span]
+    unlabelled: List[Span]
+    empty: List[Span]
+    unknown: List[Span]
+
+    @property
+    def n_spans(self) -> int:
+        """All that should be learned, whether it can be or not."""
+        return self.spans.n_spans + sum(map(len, self[1:5]))
+
+
+def annotated_spans(doc: Doc, key: str) -> Optional[List[Span]]:
+    """Read the entities of a document by the rules of gold.
+
+    doc (Doc): the document.
+    key (str): the group that is asked first; `doc.ents` comes second.
+    RETURNS (Optional[List[Span]]): None where the document has neither, which means
+        that it is not annotated.
+    """
+    if key in doc.spans:
+        return list(doc.spans[key])
+    # spaCy takes a document without tokens for annotated.
+    if len(doc) and doc.has_annotation("ENT_IOB"):
+        return list(doc.ents)
+    return None
+
+
+def gold_spans(
+    example: Example, key: str, label_ids: Dict[str, int]
+) -> Optional[GoldSpans]:
+    """Move the gold of an example onto its predicted tokens.
+
+    example (Example): its reference holds the gold.
+    key (str): see `annotated_spans`.
+    label_ids (Dict[str, int]): ids of the labels.
+    RETURNS (Optional[GoldSpans]): None where the reference is not annotated.
+    """
+    annotated = annotated_spans(example.reference, key)
+    if annotated is None:
+        return None
+    empty = [span for span in annotated if not len(span)]
+    annotated = [span for span in annotated if len(span)]
+    known = [span for span in annotated if span.label_ in label_ids]
+    unlabelled = [span for span in annotated if not span.label_]
+    unknown = [s for s in annotated if s.label_ and s.label_ not in label_ids]
+    rows, misaligned, padded = [], [], []
+    for span, aligned in zip(known, _align(example, known)):
+        if span[0].is_space or span[-1].is_space:
+            padded.append(span)
+        elif aligned is None:
+            misaligned.append(span)
+        else:
+            rows.append((*aligned, label_ids[span.label_]))
+    distinct = SpanTable.of(list(dict.fromkeys(rows)))
+    return GoldSpans(distinct, misaligned, padded, unlabelled, empty, unknown)
+
+
+def _align(example: Example, spans: Sequence[Span]) -> List[Optional[tuple]]:
+    """Find start and end of reference spans on the predicted tokens, None if inside."""
+    if _same_tokens(example.predicted, example.reference):
+        return [(span.start, span.end) for span in spans]
+    aligned = []
+    for span in spans:
+        # One at a time, so that the result tells which span was lost.
+        found = example.get_aligned_spans_y2x([span], allow_overlap=True)
+        aligned.append((found[0].start, found[0].end) if found else None)
+    return aligned
+
+
+def _same_tokens(predicted: Doc, reference: Doc) -> bool:
+    """Spare the alignment, which costs more than the rest of reading gold."""
+    return len(predicted) == len(reference) and bool(
+        np.array_equal(
+            predicted.to_array(["ORTH", "SPACY"]), reference.to_array(["ORTH", "SPACY"])
+        )
+    )
+
+
+def write_spans(
+    doc: Doc,
+    key: str,
+    spans: Sequence[ScoredSpan],
+    labels: Sequence[str],
+    *,
+    overwrite: bool,
+    overlap: str,
+) -> None:
+    """Write the group under `key`, in document order, with `attrs["scores"]`.
+
+    doc (Doc): the document to modify.
+    key (str): name of the group.
+    spans (Sequence[ScoredSpan]): predicted spans that may stand together.
+    labels (Sequence[str]): label by id.
+    overwrite (bool): replace the group; otherwise its spans stay, and only those are
+        added that neither repeat nor (by `overlap`) conflict with them.
+    overlap (str): "flat", "nested" or "any".
+    """
+    attrs = {}
+    entries = [
+        (Span(doc, span.start, span.end, label=labels[span.label]), span.score)
+        for span in spans
+    ]
+    if not overwrite and key in doc.spans:
+        group = doc.spans[key]
+        attrs = dict(group.attrs)
+        # Spans that were appended by hand have no score.
+        present = list(zip_longest(group, scores_of(group), fillvalue=SCORE_OF_OTHERS))
+        entries = present + _without_rivals(entries, list(group), overlap)
+        entries.sort(key=lambda entry: _document_order(entry[0]))
+    doc.spans[key] = [span for span, _ in entries]
+    scores = np.asarray([score for _, score in entries], dtype=np.float32)
+    doc.spans[key].attrs.update({**attrs, "scores": scores})
+
+
+def scores_of(group: SpanGroup) -> List[float]:
+    """RETURNS (List[float]): scores of the first spans; there may be more spans."""
+    scores = group.attrs.get("scores")
+    return [] if scores is None else [float(score) for score in scores][: len(group)]
+
+
+def _without_rivals(entries: list, present: Sequence[Span], overlap: str) -> list:
+    """Leave out what repeats spans that are there, or may not stand beside them."""
+    starts = np.asarray([span.start for span in present], dtype=np.int64)
+    ends = np.asarray([span.end for span in present], dtype=np.int64)
+    taken = {_document_order(span) for span in present}
+    return [
+        (span, score)
+        for span, score in entries
+        if _document_order(span) not in taken
+        and not conflicts(span.start, span.end, starts, ends, overlap).any()
+    ]
+
+
+def _document_order(span: Span) -> tuple:
+    return span.start, -span.end, span.label_
+
+
+def write_entities(
+    doc: Doc,
+    spans: Sequence[ScoredSpan],
+    labels: Sequence[str],
+    *,
+    prefer: str,
+    overwrite: bool,
+) -> None:
+    """Write a choice of spans without overlaps to `doc.ents`.
+
+    prefer (str): "score" or "longest": which of two overlapping spans is chosen.
+    overwrite (bool): replace the entities that are there; otherwise they stay, and
+        predicted ones that share a token with them are left out.
+    """
+    taken = set() if overwrite else {token.i for token in doc if _is_taken(token)}
+    table = SpanTable.of(
+        span for span in spans if taken.isdisjoint(range(span.start, span.end))
+    )
+    ordered = by_preference(table) if prefer == "score" else by_length(table)
+    chosen = [
+        Span(doc, start, end, label=labels[label])
+        for start, end, label, _ in choose_in_order(ordered, "flat").rows()
+    ]
+    if overwrite:
+        doc.set_ents(sorted(chosen), default="outside")
+        return
+    covered = {token.i for span in chosen for token in span}
+    # Who has read a document has found that these are of no entity.
+    unread = [t.i for t in doc if not t.ent_iob_ and t.i not in covered]
+    outside = [doc[place : place + 1] for place in unread]
+    doc.set_ents(sorted(chosen), outside=outside, default="unmodified")
+
+
+def _is_taken(token: Token) -> bool:
+    """RETURNS (bool): whether the token is of an entity, or blocked for entities."""
+    return token.ent_iob_ in ("B", "I")

@@ -1,0 +1,1 @@
+"""Before training: configs to start from, and checks of the data."""

@@ -1,0 +1,124 @@
+"""Comments of a config, taken from the documentation of what its blocks name."""
+
+import inspect
+import re
+import textwrap
+from typing import Any, Dict, Optional
+
+from spacy.util import registry
+from thinc.api import Config
+
+from ..pipeline.factories import codec_types
+from ..settings import SpanSettings
+
+WIDTH = 88
+SECTIONS = ["paths", "vars", "system", "nlp", "components", "corpora", "training"]
+SECTIONS += ["pretraining", "initialize"]
+ENTRY = re.compile(r"([\w, ]+) \(.+?\): (.*)")
+REGISTERED = re.compile(r"@(\w+)")
+
+# What is not documented by a function of this package or of spaCy.
+TRAINING: Dict[str, Dict[str, str]] = {
+    "paths": {
+        "train": "Annotated documents, as a .spacy file or a folder with these",
+    },
+    "vars": {
+        "spans_key": "The group in doc.spans with the gold, and for the prediction",
+        "steps": "Batches to train on; schedules end here",
+    },
+    "system": {
+        "gpu_allocator": '"pytorch" on a GPU, which must be named with --gpu-id',
+    },
+    "training": {
+        "dropout": "Of the encoder, where it is one of spaCy's; heads have their own",
+        "accumulate_gradient": "Parts that a batch is cut into; their gradients add up",
+        "patience": "Stop when so many steps brought nothing better; 0 for never",
+        "max_epochs": "0 for as many as steps allow",
+        "annotating_components": "Components whose boundaries training shall see",
+        "before_to_disk": "Writes a model card, which `spacy package` shows",
+    },
+    "training.batcher": {
+        "size": "Words in a batch: less needs less memory",
+    },
+    "training.optimizer": {
+        "use_averages": "Averages would reach the encoder only, not the head",
+    },
+    "training.score_weights": {},
+    "initialize": {
+        "vectors": "Static vectors, for encoders that use them",
+    },
+}
+
+
+def write_config(config: Config, heading: str) -> str:
+    """Write a config with comments.
+
+    config (Config): not interpolated.
+    heading (str): first lines of the file.
+    RETURNS (str): the text; it reads back as the same config.
+    """
+    comments = {**TRAINING, **_component_comments(config)}
+    # Not wrapped: a command in it must be whole when its line is copied.
+    lines = [*(f"# {line}" for line in heading.splitlines()), ""]
+    section = ""
+    ordered = Config(config, section_order=SECTIONS)
+    for line in ordered.to_str(interpolate=False).splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        key = line.split(" = ")[0]
+        comment = comments.get(section, {}).get(key)
+        if comment:
+            lines.append(_as_comment(comment[0].upper() + comment[1:]))
+        lines.append(line)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _as_comment(text: str) -> str:
+    options: Any = {"initial_indent": "# ", "subsequent_indent": "# "}
+    paragraphs = [textwrap.fill(line, WIDTH, **options) for line in text.splitlines()]
+    return "\n".join(paragraphs)
+
+
+def _component_comments(config: Config) -> Dict[str, Dict[str, str]]:
+    """RETURNS (Dict[str, Dict[str, str]]): comments by section and key."""
+    found: Dict[str, Dict[str, str]] = {}
+    for name, block in config["components"].items():
+        codec_type = codec_types.get(block["factory"])
+        if codec_type is not None:
+            section = f"components.{name}"
+            found[section] = {**documented(SpanSettings), **documented(codec_type)}
+            found.update(_model_comments(block["model"], f"{section}.model"))
+    return found
+
+
+def _model_comments(block: Dict[str, Any], section: str) -> Dict[str, Dict[str, str]]:
+    """RETURNS (Dict[str, Dict[str, str]]): those of a block and of the blocks in it."""
+    found: Dict[str, Dict[str, str]] = {}
+    for key, value in block.items():
+        registered = REGISTERED.fullmatch(key)
+        if registered:
+            found[section] = documented(getattr(registry, registered[1]).get(value))
+        elif isinstance(value, dict):
+            found.update(_model_comments(value, f"{section}.{key}"))
+    return found
+
+
+def documented(thing: Any) -> Dict[str, str]:
+    """Read what a docstring in spaCy's form says about arguments.
+
+    thing (Any): a function or a class.
+    RETURNS (Dict[str, str]): by name; several names may share a text.
+    """
+    texts: Dict[str, str] = {}
+    names: Optional[list] = None
+    for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
+        entry = ENTRY.match(line)
+        if entry:
+            names = [name for name in re.split(r",\s*", entry[1]) if name.islower()]
+            texts.update(dict.fromkeys(names, entry[2]))
+        elif names and line.startswith("    "):
+            for name in names:
+                texts[name] += " " + line.strip()
+        else:
+            names = None
+    return texts

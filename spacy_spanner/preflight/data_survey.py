@@ -1,0 +1,138 @@
+"""What a corpus holds: sizes, labels, lengths, how spans lie to each other."""
+
+from collections import Counter
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Set
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..evaluation.counts import nested_spans
+from ..evaluation.readings import SpanKey
+from ..pipeline.annotations import annotated_spans
+from ..spans.geometry import conflicts
+from ..spans.table import SpanTable
+
+# Shorter sentences are alike by chance.
+MIN_LEAKING_TOKENS = 5
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+
+class SplitSurvey(NamedTuple):
+    """One part of a corpus, counted.
+
+    n_docs, n_annotated, n_tokens, n_spans (int): sizes.
+    labels (Dict[str, int]): spans by label.
+    lengths (List[int]): tokens of each span.
+    overlaps (Dict[str, int]): spans that lie "flat", "nested" (share tokens with
+        another) or "crossing" (overlap another without nesting), and those that have
+        the "same" boundaries as another.
+    edges (int): spans that begin or end with punctuation.
+    texts (Set[str]): documents and sentences, to find them elsewhere.
+    doc_texts (List[str]): documents.
+    """
+
+    n_docs: int
+    n_annotated: int
+    n_tokens: int
+    n_spans: int
+    labels: Dict[str, int]
+    lengths: List[int]
+    overlaps: Dict[str, int]
+    edges: int
+    texts: Set[str]
+    doc_texts: List[str]
+
+    def as_dict(self) -> Dict[str, Any]:
+        """RETURNS (Dict[str, Any]): the counts as plain data."""
+        lengths = {
+            f"{share:.0%}": float(np.quantile(self.lengths, share))
+            for share in (QUANTILES if self.lengths else ())
+        }
+        return {
+            "documents": self.n_docs,
+            "annotated": self.n_annotated,
+            "tokens": self.n_tokens,
+            "spans": self.n_spans,
+            "labels": self.labels,
+            "lengths": lengths,
+            "overlaps": self.overlaps,
+        }
+
+
+def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
+    """Count what a part of a corpus holds.
+
+    examples (Sequence[Example]): the part.
+    key (str): see `annotations.annotated_spans`.
+    RETURNS (SplitSurvey): counts.
+    """
+    labels: Counter = Counter()
+    overlaps: Counter = Counter(flat=0, nested=0, crossing=0, same=0)
+    lengths: List[int] = []
+    n_annotated = edges = 0
+    texts: Set[str] = set()
+    for example in examples:
+        doc = example.reference
+        texts.update(_texts(doc))
+        spans = annotated_spans(doc, key)
+        if spans is None:
+            continue
+        n_annotated += 1
+        keys = {(span.start, span.end, span.label_) for span in spans}
+        labels.update(label for _, _, label in keys)
+        lengths += [end - start for start, end, _ in keys]
+        overlaps.update(count_overlaps(keys))
+        edges += sum(
+            doc[start].is_punct or doc[end - 1].is_punct for start, end, _ in keys
+        )
+    return SplitSurvey(
+        len(examples),
+        n_annotated,
+        sum(len(example.reference) for example in examples),
+        len(lengths),
+        dict(sorted(labels.items())),
+        lengths,
+        dict(overlaps),
+        edges,
+        texts,
+        [normal_text(example.reference.text) for example in examples],
+    )
+
+
+def count_overlaps(spans: Set[SpanKey]) -> Dict[str, int]:
+    """RETURNS (Dict[str, int]): how many spans of a document lie how; those that cross
+    another, or have the boundaries of another, count as nested too.
+    """
+    nested = nested_spans(spans)
+    boundaries = Counter(span[:2] for span in nested)
+    table = SpanTable.of((start, end, 0) for start, end, _ in sorted(nested))
+    crossing = sum(
+        bool(conflicts(start, end, table.start, table.end, "nested").any())
+        for start, end, _ in nested
+    )
+    return {
+        "flat": len(spans) - len(nested),
+        "nested": len(nested),
+        "crossing": crossing,
+        "same": sum(boundaries[span[:2]] > 1 for span in nested),
+    }
+
+
+def _texts(doc: Doc) -> Iterable[str]:
+    """YIELDS (str): the document, and its sentences where they are not short."""
+    yield normal_text(doc.text)
+    if doc.has_annotation("SENT_START"):
+        for sentence in doc.sents:
+            if len(sentence) >= MIN_LEAKING_TOKENS:
+                yield normal_text(sentence.text)
+
+
+def normal_text(text: str) -> str:
+    """RETURNS (str): the text with single spaces and without case."""
+    return " ".join(text.casefold().split())
+
+
+def shared_texts(one: SplitSurvey, other: SplitSurvey) -> List[str]:
+    """RETURNS (List[str]): documents and sentences that stand in both parts."""
+    return sorted(filter(None, one.texts & other.texts))

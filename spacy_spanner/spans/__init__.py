@@ -1,0 +1,1 @@
+"""The mathematics of spans and windows, in numpy alone."""

@@ -1,0 +1,54 @@
+"""What the codecs of all models share."""
+
+import torch
+
+from spacy_spanner.models.codec import Candidates, all_labels, best_labels
+
+
+def test_best_labels_by_hand() -> None:
+    scores = torch.tensor([[0.5, 0.4], [0.2, 0.3], [0.1, 0.1], [0.0, 0.9]])
+    cell, label = best_labels(scores, torch.tensor([0.2, 0.3]))
+    assert cell.tolist() == [0, 1, 3]
+    assert label.tolist() == [0, 1, 1]
+
+
+def test_best_labels_looks_at_labels_above_their_own_threshold_only() -> None:
+    scores = torch.tensor([[0.3, 0.4]])
+    cell, label = best_labels(scores, torch.tensor([0.2, 0.5]))
+    assert (cell.tolist(), label.tolist()) == ([0], [0])
+
+
+def test_best_labels_with_threshold_zero_keeps_a_score_of_zero() -> None:
+    cell, label = best_labels(torch.zeros(1, 2), torch.zeros(2))
+    assert (cell.tolist(), label.tolist()) == ([0], [0])
+
+
+def test_best_labels_of_no_cells() -> None:
+    cell, label = best_labels(torch.zeros(0, 2), torch.zeros(2))
+    assert (cell.tolist(), label.tolist()) == ([], [])
+
+
+def test_best_labels_noise_does_not_choose_between_equals() -> None:
+    noise = torch.tensor([[0.0, 1e-7], [1e-7, 0.0], [0.0, 2e-4]])
+    _, label = best_labels(0.45 + noise, torch.zeros(2))
+    assert label.tolist() == [0, 0, 1]
+
+
+def test_all_labels_by_hand() -> None:
+    scores = torch.tensor([[0.5, 0.4], [0.1, 0.3], [0.0, 0.1]])
+    cell, label = all_labels(scores, torch.tensor([0.2, 0.3]))
+    assert (cell.tolist(), label.tolist()) == ([0, 0, 1], [0, 1, 1])
+
+
+def test_candidates_at_cells_have_exclusive_ends_and_their_scores() -> None:
+    columns = [torch.tensor(column) for column in ([0, 1], [2, 3], [4, 3])]
+    scores = torch.tensor([[0.1, 0.2], [0.3, 0.4]])
+    cell, label = torch.tensor([1, 0, 1]), torch.tensor([0, 1, 1])
+    found = Candidates.at(columns, cell, label, scores)
+    assert [column.tolist() for column in found[:4]] == [
+        [1, 0, 1],
+        [3, 2, 3],
+        [4, 5, 4],
+        [0, 1, 1],
+    ]
+    assert found.score.tolist() == scores[cell, label].tolist()

@@ -1,0 +1,114 @@
+"""Components predict the same wherever they were stored, and go on learning."""
+
+import copy
+import pickle
+from pathlib import Path
+from typing import List
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ...helpers import (
+    NESTED,
+    assert_same_predictions,
+    blank_pipeline,
+    copy_of,
+    make_examples,
+    spans_of,
+    train,
+)
+from .helpers import MANY
+
+
+def test_to_disk_and_back_predicts_the_same(
+    nlp: Language, alone: List[Doc], tmp_path: Path
+) -> None:
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert_same_predictions(loaded.pipe(MANY), alone)
+
+
+def test_to_bytes_and_back_predicts_the_same(nlp: Language, alone: List[Doc]) -> None:
+    assert_same_predictions(copy_of(nlp).pipe(MANY), alone)
+
+
+def test_pickle_and_back_predicts_the_same(nlp: Language, alone: List[Doc]) -> None:
+    loaded = pickle.loads(pickle.dumps(nlp))
+    assert_same_predictions(loaded.pipe(MANY), alone)
+
+
+def test_pickled_component_predicts_the_same(nlp: Language, factory: str) -> None:
+    pipe = nlp.get_pipe(factory)
+    loaded = pickle.loads(pickle.dumps(pipe))
+    docs = [nlp.make_doc(text) for text in MANY]
+    expected = pipe.predict(docs)
+    assert any(expected)
+    assert loaded.predict(docs) == expected
+
+
+def test_deepcopied_model_predicts_the_same_and_is_independent(
+    own_nlp: Language, factory: str, alone: List[Doc]
+) -> None:
+    pipe = own_nlp.get_pipe(factory)
+    kept = pipe.model
+    pipe.model = copy.deepcopy(kept)
+    assert_same_predictions(own_nlp.pipe(MANY), alone)
+    examples = make_examples(own_nlp, NESTED[2:3])
+    for _ in range(5):
+        own_nlp.update(examples, sgd=own_nlp.create_optimizer())
+    pipe.model = kept
+    assert_same_predictions(own_nlp.pipe(MANY), alone)
+
+
+def test_sourced_component_predicts_the_same(
+    nlp: Language, factory: str, alone: List[Doc]
+) -> None:
+    other = spacy.blank("en")
+    other.add_pipe(factory, source=nlp)
+    assert_same_predictions(other.pipe(MANY), alone)
+
+
+def test_sourced_under_other_name_can_be_stored(
+    nlp: Language, factory: str, alone: List[Doc], tmp_path: Path
+) -> None:
+    other = spacy.blank("en")
+    other.add_pipe(factory, name="entities", source=copy_of(nlp))
+    other.to_disk(tmp_path)
+    assert_same_predictions(spacy.load(tmp_path).pipe(MANY), alone)
+
+
+def test_update_after_reloading_continues(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    examples = make_examples(nlp, NESTED)
+    train(nlp, examples, updates=20)
+    loaded = copy_of(nlp)
+    examples = make_examples(loaded, NESTED)
+    pipe = loaded.get_pipe(factory)
+    before, _ = pipe.get_loss(examples)
+    assert before == pytest.approx(nlp.get_pipe(factory).get_loss(examples)[0], 1e-4)
+    optimizer = loaded.resume_training()
+    for _ in range(80):
+        loaded.update(examples, sgd=optimizer)
+    assert pipe.get_loss(examples)[0] < before / 2
+    assert loaded.evaluate(make_examples(loaded, NESTED))["spans_ents_f"] == 1.0
+
+
+def test_a_setting_changed_in_place_is_checked_and_holds(
+    own_nlp: Language, factory: str
+) -> None:
+    pipe = own_nlp.get_pipe(factory)
+    special = pipe.cfg["label_thresholds"] = {}
+    before = own_nlp(NESTED[0][0])
+    assert spans_of(before)
+    special.update(dict.fromkeys(pipe.labels, 1.0))
+    assert not spans_of(own_nlp(NESTED[0][0]))
+    special["GPE"] = 2.0
+    with pytest.raises(ValueError, match=r"SP002.*label_thresholds"):
+        own_nlp(NESTED[0][0])
+
+
+def test_settings_changed_in_cfg_are_stored(own_nlp: Language, factory: str) -> None:
+    own_nlp.get_pipe(factory).cfg["threshold"] = 1.0
+    assert copy_of(own_nlp).get_pipe(factory).settings.threshold == 1.0

@@ -1,0 +1,148 @@
+"""Configs to start from: complete, commented, and they train."""
+
+import io
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from spacy.util import load_config_from_str
+from thinc.api import Config
+
+from spacy_spanner.preflight.comments import TRAINING, documented, write_config
+from spacy_spanner.preflight.starter_config import Wishes, build_config, find_factory
+
+from ..cli.helpers import run
+from ..helpers import FACTORIES, NESTED, make_examples
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("corpus") / "train.spacy"
+    docs = [eg.reference for eg in make_examples(spacy.blank("en"), NESTED)]
+    DocBin(docs=docs).to_disk(path)
+    return str(path)
+
+
+def text_of(**wishes: Any) -> str:
+    wanted = Wishes(**{"model": "span_biaffine", **wishes})
+    return write_config(build_config(wanted), wanted.heading("config.cfg"))
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("encoder", ["cnn", "minilm", "some/name"])
+@pytest.mark.parametrize("gpu", [False, True])
+def test_config_reads_back_as_it_was(model: str, encoder: str, gpu: bool) -> None:
+    wishes = Wishes(model, encoder=encoder, gpu=gpu)
+    text = write_config(build_config(wishes), wishes.heading("config.cfg"))
+    expected = Config(build_config(wishes)).to_bytes(interpolate=False)
+    read = load_config_from_str(text)
+    assert Config().from_bytes(expected).interpolate() == read.interpolate()
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+def test_config_explains_every_setting_of_the_component(model: str) -> None:
+    lines = text_of(model=model, encoder="minilm").splitlines()
+    section, bare = "", []
+    for before, line in pairwise(lines):
+        if line.startswith("["):
+            section = line
+        mine = section.startswith(f"[components.{model}") and " = " in line
+        known = line.startswith(("@", "factory", "#"))
+        if mine and not known and not before.startswith("# "):
+            bare.append(line)
+    assert bare == []
+    assert max(map(len, lines)) <= 110
+
+
+@pytest.mark.parametrize("model", FACTORIES)
+@pytest.mark.parametrize("encoder", ["cnn", "bert"])
+@pytest.mark.parametrize("window", ["sentence", "strided"])
+def test_config_trains(
+    model: str, encoder: str, window: str, corpus: str, tiny_bert: Path, tmp_path: Path
+) -> None:
+    name = str(tiny_bert) if encoder == "bert" else encoder
+    text = text_of(model=model, encoder=name, window=window, steps=2, spans_key="ents")
+    overrides = {"paths.train": corpus, "paths.dev": corpus}
+    overrides["training.eval_frequency"] = 1
+    nlp = init_nlp(load_config_from_str(text, overrides=overrides))
+    train(nlp, tmp_path, stdout=io.StringIO(), stderr=io.StringIO())
+    loaded = spacy.load(tmp_path / "model-last")
+    assert loaded.pipe_names == ["sentencizer"] * (window == "sentence") + [model]
+    assert loaded.meta["notes"].startswith("## Spans")
+    weights = loaded.config["training"]["score_weights"]
+    assert {name for name, weight in weights.items() if weight} == {"spans_ents_f"}
+
+
+def test_config_of_wishes() -> None:
+    text = text_of(labels=["A", "B"], lang="zh", gpu=True, spans_key="sc", steps=77)
+    config = load_config_from_str(text).interpolate()
+    assert config["initialize"]["components"]["span_biaffine"]["labels"] == ["A", "B"]
+    assert config["nlp"]["lang"] == "zh"
+    assert "zh" in config["nlp"]["tokenizer"]["@tokenizers"]
+    assert config["system"]["gpu_allocator"] == "pytorch"
+    assert config["components"]["span_biaffine"]["spans_key"] == "sc"
+    assert config["training"]["score_weights"]["spans_sc_f"] == 1.0
+    assert config["training"]["max_steps"] == 77
+
+
+def test_config_can_be_trained_by_copying_one_line() -> None:
+    wishes = Wishes("span_biaffine", gpu=True)
+    text = write_config(build_config(wishes), wishes.heading("a_long_name.cfg"))
+    (line,) = [line for line in text.splitlines() if "spacy train" in line]
+    assert line == (
+        "# python -m spacy train a_long_name.cfg --output training "
+        "--paths.train train.spacy --paths.dev dev.spacy --gpu-id 0"
+    )
+
+
+def test_config_says_that_a_batch_is_cut() -> None:
+    lines = text_of().splitlines()
+    place = lines.index("accumulate_gradient = 1")
+    assert lines[place - 1] == "# " + TRAINING["training"]["accumulate_gradient"]
+    assert "a batch is cut" in lines[place - 1]
+
+
+def test_config_of_an_unknown_model_or_window() -> None:
+    spacy.blank("en")
+    assert find_factory("biaffine") == "span_biaffine"
+    with pytest.raises(ValueError, match=r"SP076.*'x'.*span_biaffine"):
+        find_factory("x")
+    with pytest.raises(ValueError, match=r"SP002.*window"):
+        build_config(Wishes("biaffine", window="page"))
+
+
+def test_documented_reads_arguments() -> None:
+    def example() -> None:
+        """Do something.
+
+        one, two (int): first line,
+            second line.
+        three (Optional[str]): other. RETURNS is not an argument.
+        RETURNS (int): nothing.
+        """
+
+    assert documented(example) == {
+        "one": "first line, second line.",
+        "two": "first line, second line.",
+        "three": "other. RETURNS is not an argument.",
+    }
+    assert documented(object()) is not None
+
+
+def test_command_writes_a_file_or_prints(tmp_path: Path) -> None:
+    path = tmp_path / "config.cfg"
+    run("init-config", path, "--model", "biaffine", "--labels", "A, B")
+    text = path.read_text(encoding="utf8")
+    assert 'labels = ["A", "B"]' in text
+    assert "python -m spacy train config.cfg" in text
+    assert "SP070" in run("init-config", path, code=1)
+    assert "SP076" in run("init-config", path, "-m", "x", "--force", code=1)
+    assert "E048" in run("init-config", path, "-l", "xyz", "--force", code=1)
+    assert path.read_text(encoding="utf8") == text
+    printed = run("init-config", "-", "--model", "biaffine", "--labels", "A, B")
+    assert load_config_from_str(printed) == load_config_from_str(text)

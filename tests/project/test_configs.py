@@ -1,0 +1,142 @@
+"""Every config resolves, trains one step, and the workflow's bookkeeping is honest."""
+
+from pathlib import Path
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.tokens import Doc, DocBin
+from spacy.training import Corpus, Example
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config
+from spacy.vectors import Vectors
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
+PROJECT: Dict[str, Any] = srsly.read_yaml(ROOT / "project.yml")
+COMMANDS: List[Dict[str, Any]] = PROJECT["commands"]
+
+
+def ids(value: Any) -> str:
+    return value.stem if isinstance(value, Path) else value["name"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    nlp = spacy.blank("en")
+    doc = nlp.make_doc("The US Supreme Court met. Nobody spoke.")
+    doc.spans["ents"] = [doc.char_span(0, 20, "ORG"), doc.char_span(4, 6, "GPE")]
+    path = tmp_path_factory.mktemp("corpus") / "train.spacy"
+    DocBin(docs=[doc, doc]).to_disk(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def taggers(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, Path]:
+    """Pipelines with word vectors, and a tagger on a shared encoder, by language."""
+    paths = {}
+    for lang in ("en", "zh"):
+        nlp = spacy.blank(lang)
+        nlp.vocab.vectors = Vectors(data=np.ones((1, 5), dtype="f"), keys=["x"])
+        nlp.add_pipe("tok2vec")
+        listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96}
+        nlp.add_pipe("tagger", config={"model": {"tok2vec": listener}})
+        example = Example(nlp.make_doc("x"), Doc(nlp.vocab, words=["x"], tags=["NN"]))
+        nlp.initialize(lambda example=example: [example])
+        paths[lang] = tmp_path_factory.mktemp("tagger")
+        nlp.to_disk(paths[lang])
+    return paths
+
+
+def tiny_encoders(config: Dict[str, Any], folder: Path) -> Dict[str, Any]:
+    """Point every pretrained encoder of a config at a tiny one."""
+    found: Dict[str, Any] = {}
+    for name, block in config["components"].items():
+        if block.get("factory") == "transformer":
+            pytest.importorskip("spacy_transformers")
+            found[f"components.{name}.model.name"] = str(folder)
+        path, block = f"components.{name}.model", block.get("model", {})
+        while "tok2vec" in block:  # an encoder may stand on another one
+            path, block = f"{path}.tok2vec", block["tok2vec"]
+            if block.get("@architectures") == "spacy_spanner.Transformer.v1":
+                found.update({f"{path}.name": str(folder), f"{path}.layers": 1})
+    return found
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_names_every_setting(path: Path) -> None:
+    config = load_config(path)
+    nlp = spacy.blank("en")
+    for name, block in config["components"].items():
+        if block.get("factory", "").startswith("span_"):
+            defaults = nlp.get_factory_meta(block["factory"]).default_config
+            assert set(defaults) <= set(block), name
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_weighs_scores_of_its_spans_key(path: Path) -> None:
+    config = load_config(path)
+    key = config["vars"]["spans_key"]
+    weights = config["training"]["score_weights"]
+    assert weights[f"spans_{key}_f"] == 1.0
+    assert {name for name, weight in weights.items() if weight} == {f"spans_{key}_f"}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_has_no_averages_that_would_miss_the_head(path: Path) -> None:
+    assert load_config(path)["training"]["optimizer"]["use_averages"] is False
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_initializes_and_takes_a_step(
+    path: Path, corpus: Path, tiny_bert: Path, taggers: Dict[str, Path]
+) -> None:
+    config = load_config(path)
+    tagger = taggers[config["nlp"]["lang"]]
+    places = {"train": corpus, "dev": corpus, "vectors": tagger, "tagger": tagger}
+    overrides: Dict[str, Any] = {
+        f"paths.{name}": str(places[name]) for name in config["paths"] if name in places
+    }
+    overrides.update(tiny_encoders(config, tiny_bert))
+    config = load_config(path, overrides=overrides)
+    nlp = init_nlp(config)
+    examples = list(Corpus(corpus)(nlp))
+    losses = nlp.update(
+        examples,
+        sgd=nlp.create_optimizer(),
+        exclude=config["training"]["frozen_components"],
+        annotates=config["training"]["annotating_components"],
+    )
+    assert all(loss > 0 for name, loss in losses.items() if name.startswith("span_"))
+
+
+def test_train_command_depends_on_configs_and_corpus() -> None:
+    (train,) = (command for command in COMMANDS if command["name"] == "train")
+    assert {"configs", "scripts/train.py", "corpus/${vars.dataset}"} <= {*train["deps"]}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=ids)
+def test_command_writes_nothing_that_it_depends_on(command: Dict[str, Any]) -> None:
+    assert not set(command.get("deps", ())) & set(command.get("outputs", ()))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=ids)
+def test_command_depends_on_the_script_that_it_runs(command: Dict[str, Any]) -> None:
+    scripts = [word for line in command["script"] for word in line.split()[1:2]]
+    assert all((ROOT / script).exists() for script in scripts)
+    if command.get("outputs"):
+        assert set(scripts) <= set(command["deps"])
+
+
+def test_every_dependency_is_a_file_or_the_output_of_a_command() -> None:
+    outputs = {path for command in COMMANDS for path in command.get("outputs", ())}
+    for command in COMMANDS:
+        for path in command.get("deps", ()):
+            assert path in outputs or (ROOT / path).exists(), path
+
+
+def test_the_test_part_is_only_seen_by_what_reports() -> None:
+    readers = [c["name"] for c in COMMANDS if "test.spacy" in " ".join(c["script"])]
+    assert readers == ["evaluate", "ablate"]
