@@ -35,11 +35,10 @@ from spacy_spanner.evaluation.counts import count_groups
 from spacy_spanner.evaluation.predicting import read_corpus as read_spacy
 from spacy_spanner.evaluation.predicting import read_predictions
 from spacy_spanner.evaluation.readings import Reading, SpanKey
-from spacy_spanner.layers.span_model import SpanInput
-from spacy_spanner.layers.torch_head import HeadTask
+from spacy_spanner.layers.torch_head import HeadWork
 from spacy_spanner.models.locate_label.codec import Located, LocateLabelCodec
 from spacy_spanner.models.locate_label.module import SpanReader, Spans
-from spacy_spanner.pipeline.gold import plan_docs
+from spacy_spanner.pipeline.survey import plan_docs
 
 FACTORY = "span_locate_label"
 ANY_LENGTH = 10**9
@@ -118,8 +117,8 @@ def watch_first_stage(pipe: Any, docs: Sequence[Doc]) -> FirstStage:
     for first in range(0, len(docs), DOCS_AT_ONCE):
         batch = list(docs[first : first + DOCS_AT_ONCE])
         plan = plan_docs(batch, pipe.settings)
-        task = HeadTask(codec, plan, pipe.settings.max_cells, pipe.thresholds())
-        pipe.model.predict(SpanInput(batch, task))
+        work = HeadWork(codec, plan, pipe.settings.max_cells)
+        pipe.model.predict((batch, work, pipe.thresholds.of_candidates))
     return FirstStage(
         n_seeds=sum(n_seeds for n_seeds, _ in codec.seen),
         n_kept=sum(len(located.kept.window) for _, located in codec.seen),

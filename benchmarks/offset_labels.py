@@ -32,8 +32,8 @@ from torch import nn
 from wasabi import table
 
 from spacy_spanner.evaluation.scorer import score_spans
-from spacy_spanner.layers.span_model import SpanInput
-from spacy_spanner.layers.torch_head import HeadTask
+from spacy_spanner.layers.span_model import measure_loss
+from spacy_spanner.layers.torch_head import HeadGold, HeadWork
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.offset.codec import (
     OffsetCodec,
@@ -42,7 +42,8 @@ from spacy_spanner.models.offset.codec import (
 )
 from spacy_spanner.models.offset.decoding import DECODINGS
 from spacy_spanner.models.offset.offsets import label_cells
-from spacy_spanner.pipeline.gold import GoldReader, plan_docs, read_batch
+from spacy_spanner.pipeline.gold import GoldReader, read_batch
+from spacy_spanner.pipeline.survey import plan_docs
 from spacy_spanner.spans.geometry import enumerate_spans, find_cells
 
 FACTORY = "span_offset"
@@ -95,9 +96,9 @@ def count_cells(pipe: Any, examples: Sequence[Example]) -> NDArray[np.int64]:
             settings=settings,
             label_ids=pipe.label_ids,
         )
-        thresholds, cells = pipe.thresholds(), settings.max_cells
-        task = HeadTask(counter, gold.plan, cells, thresholds, gold.spans, pipe.rng)
-        pipe.model.predict(SpanInput(docs, task))
+        work = HeadWork(counter, gold.plan, settings.max_cells)
+        head_gold = HeadGold(gold.spans, pipe.rng, gold.plan.n_windows)
+        measure_loss(pipe.model, docs, work, head_gold)
     counts: NDArray[np.int64] = counter.counts
     return counts
 

@@ -13,6 +13,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import fix_random_seed
 
+from spacy_spanner.spans.table import ScoredSpan
+
 # Every model: a new one runs all tests of the component when it is added here.
 FACTORIES = ["span_biaffine", "span_locate_label", "span_offset", "span_diffusion"]
 
@@ -207,6 +209,11 @@ def texts(data: Data) -> List[str]:
 def predict_nested(nlp: Language) -> List[Doc]:
     """Let a pipeline read the texts of `NESTED`."""
     return list(nlp.pipe(texts(NESTED)))
+
+
+def predicted_rows(pipe: Any, docs: Sequence[Doc]) -> List[List[ScoredSpan]]:
+    """Let a component predict, and list the spans of each document."""
+    return [spans.rows() for spans in pipe.predict(docs)]
 
 
 def spans_of(doc: Doc, key: str = "ents") -> List[Tuple[int, int, str]]:

@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional
 from spacy.language import Language
 from spacy.util import registry
 
-from ..pipeline.labelled_pipe import NO_SETTINGS, LabelledPipe
+from ..pipeline.component import SpanRecognizer
+from ..pipeline.state import NO_SETTINGS
 from .tables import markdown_table, percent
 
 # The first line tells notes of ours from those of a user.
@@ -71,8 +72,10 @@ def render_notes(nlp: Language) -> str:
 
 
 def span_components(nlp: Language) -> Dict[str, Any]:
-    """RETURNS (Dict[str, LabelledPipe]): components of this package by name."""
-    return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, LabelledPipe)}
+    """RETURNS (Dict[str, SpanRecognizer]): components of this package by name."""
+    return {
+        name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)
+    }
 
 
 def _component_parts(nlp: Language, name: str, pipe: Any) -> List[str]:

@@ -1,4 +1,4 @@
-"""Prediction that lets go of what only training needs."""
+"""Predict without keeping backprop callbacks."""
 
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Tuple
@@ -9,13 +9,13 @@ from thinc.layers.chain import forward as remember
 
 @contextmanager
 def forgetful_chains(model: Model) -> Iterator[None]:
-    """Let the chains in a model forget the inputs of their layers in prediction.
+    """Make the chains in a model drop the inputs of their layers in prediction.
 
-    Thinc's chain collects the callbacks of all its layers, also where nobody will call
+    Thinc's chain collects the callbacks of all its layers even if nobody will call
     them, and each callback holds its layer's input: a `HashEmbedCNN` would keep all of
     its activations until the last layer is done.
 
-    model (Model): any model of Thinc; its chains are ordinary ones again afterwards.
+    model (Model): any model of Thinc; its chains are ordinary again afterwards.
     """
     chains = [node for node in model.walk() if node._func is remember]
     for node in chains:
@@ -33,8 +33,12 @@ def _forget(model: Model, X: Any, is_train: bool) -> Tuple[Any, Callable]:
     outputs = X
     for layer in model.layers:
         outputs = layer.predict(outputs)
-    return outputs, _nothing_to_go_back_to
+    return outputs, no_way_back
 
 
-def _nothing_to_go_back_to(gradient: Any) -> Any:
-    raise NotImplementedError("in prediction, a chain remembers nothing to go back to")
+def no_way_back(gradient: Any) -> Any:
+    """The callback of a layer that was run for prediction alone.
+
+    RAISES (TypeError): always.
+    """
+    raise TypeError("This layer was run for prediction and kept nothing to go back to.")

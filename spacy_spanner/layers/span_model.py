@@ -1,31 +1,26 @@
-"""Encoder and head as one Thinc model: documents and a task in, spans or a loss out."""
+"""Encoder and head as one Thinc model: documents in, spans out; or documents and gold
+in, a loss out.
+"""
 
-from typing import Callable, List, NamedTuple, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import Errors
-from .memory import memory_explained
-from .predict_only import forgetful_chains
-from .torch_head import HeadInput, HeadOutput, HeadTask, build_torch_head
+from ..spans.table import Floats, SpanTable
+from . import torch_head
+from .predict_only import forgetful_chains, no_way_back
+from .torch_head import HeadGold, HeadWork, build_torch_head
 from .torch_shim import ModuleBuilder
 
-
-class SpanInput(NamedTuple):
-    """Documents for the encoder, and what the head shall do with their vectors."""
-
-    docs: List  # of Doc, which only the encoder looks at
-    task: HeadTask
-
-    def out_of(self, n_windows: int) -> "SpanInput":
-        """RETURNS (SpanInput): the same as a share of a batch of so many windows."""
-        return self._replace(task=self.task._replace(n_windows=n_windows))
+# Documents, which only the encoder looks at; what to visit; the lowest scores by label.
+SpanInput = Tuple[List, HeadWork, Floats]
 
 
 def build_span_model(
     tok2vec: Model[List, List[Floats2d]], build: ModuleBuilder
-) -> Model[SpanInput, HeadOutput]:
+) -> Model[SpanInput, SpanTable]:
     """Put a head on an encoder.
 
     tok2vec (Model): any encoder or listener: documents to token vectors.
@@ -45,41 +40,56 @@ def build_span_model(
 
 def forward(
     model: Model, inputs: SpanInput, is_train: bool
-) -> Tuple[HeadOutput, Callable]:
-    """Encode, then let the head work.
+) -> Tuple[SpanTable, Callable]:
+    """Encode documents and find the candidates in them; `learn` trains.
 
-    RAISES (MemoryError): SP146, in both directions.
+    RETURNS (Tuple[SpanTable, Callable]): spans on the tokens of all documents, and a
+        callback that fails.
+    """
+    docs, work, thresholds = inputs
+    vectors = _encode(model, docs)
+    spans = model.get_ref("output_layer").predict((vectors, work, thresholds))
+    return spans, no_way_back
+
+
+def learn(model: Model, docs: List, work: HeadWork, gold: HeadGold) -> float:
+    """Add the gradients of a batch to those of encoder and head.
+
+    RETURNS (float): the loss.
+    RAISES (ValueError): SP010 if it is not finite; no gradient changes then.
     """
     tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
-    docs, task = inputs
-    if not is_train:
-        with memory_explained(head.name, docs, task):
-            with forgetful_chains(tok2vec):
-                vectors = tok2vec.predict(docs)
-            return head.predict(HeadInput(vectors, task)), lambda _: []
-    with memory_explained(head.name, docs, task):
-        vectors, backprop_vectors = tok2vec.begin_update(docs)
-        output, backprop_head = head.begin_update(HeadInput(vectors, task))
-
-    def backprop(d_output: HeadOutput) -> List:
-        with memory_explained(head.name, docs, task):
-            return backprop_vectors(backprop_head(d_output))
-
-    return output, backprop
+    vectors, backprop = tok2vec.begin_update(docs)
+    loss, d_vectors = torch_head.loss_and_gradients(head, vectors, work, gold)
+    # Also without gold: a shared encoder waits for the call of each listener.
+    backprop(d_vectors)
+    return loss
 
 
-def init(
-    model: Model, X: Optional[SpanInput] = None, Y: Optional[HeadOutput] = None
-) -> None:
-    """Initialize the encoder, then the head in the width that the encoder has."""
+def measure_loss(model: Model, docs: List, work: HeadWork, gold: HeadGold) -> float:
+    """RETURNS (float): the loss, without dropout and without gradients."""
+    head = model.get_ref("output_layer")
+    return torch_head.measure_loss(head, _encode(model, docs), work, gold)
+
+
+def _encode(model: Model, docs: List) -> List[Floats2d]:
+    tok2vec = model.get_ref("tok2vec")
+    with forgetful_chains(tok2vec):
+        return tok2vec.predict(docs)
+
+
+def init(model: Model, X: Optional[List] = None, Y: Optional[SpanTable] = None) -> None:
+    """Initialize the encoder, then the head in the encoder's width.
+
+    X (Optional[List]): sample documents.
+    """
     tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
-    docs = X.docs if X is not None else None
     if tok2vec.has_dim("nL") is None:  # an encoder that reads the labels, too
         tok2vec.set_dim("nL", head.get_dim("nO"))
-    tok2vec.initialize(X=docs)
+    tok2vec.initialize(X=X)
     width = tok2vec.maybe_get_dim("nO")
-    if width is None and docs is not None:
-        width = tok2vec.predict(docs)[0].shape[-1]
+    if width is None and X is not None:
+        width = tok2vec.predict(X)[0].shape[-1]
     if head.has_dim("nI") and head.get_dim("nI") != width:
         raise ValueError(
             Errors.SP009.format(

@@ -1,25 +1,19 @@
-"""The torch half of a component as one Thinc layer: token vectors in, spans out.
+"""The torch half of a component as a Thinc layer, with one door for each direction.
 
-All four models share this layer. It concatenates the token vectors of a batch once,
-cuts windows out of it by index, and visits them in groups of similar length of which
-none exceeds `max_cells`. In prediction, a group leaves only its candidates behind. In
-training, a group's loss runs backward at once, so that only one group's graph is alive:
-both directions need memory for one group, however long the documents are.
+- `head.predict((vectors, work, thresholds))` finds candidates.
+- `loss_and_gradients(head, vectors, work, gold)` trains.
+
+All four models share this layer. It concatenates the token vectors of a batch, cuts
+windows out of them by index, and visits the windows in groups of similar length, each
+within `max_cells`. In prediction, only the candidates of a group are kept. In training,
+each group runs backward before the next group runs forward. So both directions need
+memory for one group, however long the documents are.
 """
 
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
 from math import isfinite
-from typing import (
-    Callable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    cast,
-)
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 import torch
@@ -32,6 +26,7 @@ from ..errors import Errors
 from ..models.codec import SpanCodec, WindowBatch
 from ..spans.table import Floats, Ints, SpanTable
 from ..spans.windows import WindowPlan, batch_windows
+from .predict_only import no_way_back
 from .torch_shim import LazyShim, ModuleBuilder, switch
 from .typed_vectors import TypedVectors
 
@@ -39,50 +34,42 @@ from .typed_vectors import TypedVectors
 SHORT = 16
 
 
-class HeadTask(NamedTuple):
-    """What a head shall do with the token vectors of a batch of documents.
+class HeadWork(NamedTuple):
+    """Which windows a head visits, and with which model.
 
     codec (SpanCodec): the model's mathematics and settings.
-    plan (WindowPlan): which windows to visit.
-    max_cells (int): bound of windows × longest² × classes visited at once.
-    thresholds (Floats): lowest score to report, by label. Shape: (label,)
-    gold (Optional[List[SpanTable]]): spans of each window; asks for the loss instead
-        of candidates.
-    rng (Optional[Generator]): source of sampling for the targets.
-    n_windows (Optional[int]): of how many windows the loss is a mean, where those of
-        the plan are a share of a batch; of those of the plan if None.
+    plan (WindowPlan): the windows of a batch of documents.
+    max_cells (int): limit of windows × longest² × classes visited at once.
     """
 
     codec: SpanCodec
     plan: WindowPlan
     max_cells: int
-    thresholds: Floats
-    gold: Optional[List[SpanTable]] = None
-    rng: Optional[np.random.Generator] = None
-    n_windows: Optional[int] = None
 
 
-class HeadInput(NamedTuple):
-    """Token vectors of each document, and what to do with them."""
+class HeadGold(NamedTuple):
+    """What a head learns from.
 
-    vectors: List[Floats2d]
-    task: HeadTask
+    spans (List[SpanTable]): the gold of each window.
+    rng (Generator): source of sampling for the targets.
+    n_windows (int): the loss is a mean over this many windows. More than those of the
+        plan if the batch is shared with other processes.
+    """
+
+    spans: List[SpanTable]
+    rng: np.random.Generator
+    n_windows: int
 
 
-class HeadOutput(NamedTuple):
-    """Candidates of all windows with the window that each stands in, or the loss."""
-
-    spans: SpanTable
-    window: Ints
-    loss: float
+HeadInput = Tuple[List[Floats2d], HeadWork, Floats]
 
 
-def build_torch_head(build: ModuleBuilder) -> Model[HeadInput, HeadOutput]:
+def build_torch_head(build: ModuleBuilder) -> Model[HeadInput, SpanTable]:
     """Wrap a torch module as the head of a span model.
 
     build (ModuleBuilder): makes the module from the width of the token vectors and the
         number of labels.
-    RETURNS (Model): dimensions `nI` (width) and `nO` (labels) must be set before it is
+    RETURNS (Model): set its dimensions `nI` (width) and `nO` (labels) before it is
         initialized.
     """
     return Model(
@@ -95,7 +82,7 @@ def build_torch_head(build: ModuleBuilder) -> Model[HeadInput, HeadOutput]:
 
 
 def init(
-    model: Model, X: Optional[HeadInput] = None, Y: Optional[HeadOutput] = None
+    model: Model, X: Optional[HeadInput] = None, Y: Optional[SpanTable] = None
 ) -> None:
     """Build the module with new weights."""
     get_shim(model).create(model.get_dim("nI"), model.get_dim("nO"))
@@ -110,38 +97,54 @@ def get_shim(model: Model) -> LazyShim:
 
 def forward(
     model: Model, inputs: HeadInput, is_train: bool
-) -> Tuple[HeadOutput, Callable]:
-    """Find candidates, or compute the loss where gold is given.
+) -> Tuple[SpanTable, Callable]:
+    """Find the candidates of all windows, and copy them to the host at once.
 
-    With `is_train`, the gradients of the loss are added to the module's parameters, and
-    the callback, which needs no gradient from above, returns those of the vectors.
+    inputs (HeadInput): token vectors of each document, what to visit, and the lowest
+        score to report by label. Shape: (label,)
+    RETURNS (Tuple[SpanTable, Callable]): spans on the tokens of all documents, and a
+        callback that fails: training has a door of its own.
     """
-    vectors, task = inputs
+    vectors, work, thresholds = inputs
+    with torch.inference_mode():
+        return _find_candidates(model, vectors, work, thresholds), no_way_back
+
+
+def loss_and_gradients(
+    model: Model, vectors: List[Floats2d], work: HeadWork, gold: HeadGold
+) -> Tuple[float, List[Floats2d]]:
+    """Learn from the gold of all windows.
+
+    Gradients of the weights are added to those that the module has. If the work fails,
+    the module has no gradients at all: whoever goes on would learn from a part.
+
+    vectors (List[Floats2d]): token vectors of each document.
+    RETURNS (Tuple[float, List[Floats2d]]): the loss, and the gradients of the vectors.
+    RAISES (ValueError): SP010 if the loss is not finite.
+    """
     source = _read_source(model, vectors)
-    if task.gold is None:
-        with torch.inference_mode():
-            return _find_candidates(model, source, task), lambda _: []
-    leaf = source.map(lambda tensor: tensor.detach().requires_grad_(is_train))
-    with torch.set_grad_enabled(is_train), _whole_or_no_gradient(model, is_train):
-        loss = _total_loss(model, leaf, task, is_train)
+    leaf = source.map(lambda tensor: tensor.detach().requires_grad_(True))
+    with torch.enable_grad(), _whole_or_no_gradient(model):
+        losses = _losses(model, leaf, work, gold, is_train=True)
+        loss = _add_up(losses, backward=True)
+        if not isfinite(loss):
+            raise ValueError(Errors.SP010.format(component=model.name, value=loss))
+    return loss, _split_gradients(leaf, [len(doc) for doc in vectors])
 
-    def backprop(_: HeadOutput) -> List[Floats2d]:
-        gradient = leaf.map(_gradient_of)
-        d_flat = cast(Floats2d, torch2xp(gradient.flat[:-1]))
-        bounds = [0, *accumulate(len(doc) for doc in vectors)]
-        d_vectors = [d_flat[start:end] for start, end in pairwise(bounds)]
-        if gradient.types is None or gradient.segment is None:
-            return d_vectors
-        d_types = cast(Floats3d, torch2xp(gradient.types))
-        return TypedVectors(d_vectors, d_types, gradient.segment)
 
-    return HeadOutput(SpanTable.empty(), np.zeros(0, dtype=np.int64), loss), backprop
+def measure_loss(
+    model: Model, vectors: List[Floats2d], work: HeadWork, gold: HeadGold
+) -> float:
+    """RETURNS (float): the loss, without dropout and without gradients."""
+    with torch.no_grad():
+        source = _read_source(model, vectors)
+        return _add_up(_losses(model, source, work, gold, is_train=False))
 
 
 class _Source(NamedTuple):
     """What windows are cut out of.
 
-    flat (Tensor): documents behind each other, and a row of zeros. (token + 1, width)
+    flat (Tensor): all documents concatenated, and a row of zeros. (token + 1, width)
     types (Optional[Tensor]), segment (Optional[Ints]): see `TypedVectors`.
     """
 
@@ -155,12 +158,8 @@ class _Source(NamedTuple):
         return self._replace(flat=function(self.flat), types=types)
 
 
-def _gradient_of(leaf: Tensor) -> Tensor:
-    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-
-
 def _read_source(model: Model, vectors: Sequence[Floats2d]) -> _Source:
-    """Bring what the encoder returned to torch, without copies where it is there."""
+    """Bring the encoder's output to torch, without copies where it is there already."""
     flat = _flatten(model, vectors)
     if isinstance(vectors, TypedVectors):
         return _Source(flat, xp2torch(vectors.types), vectors.segment)
@@ -168,7 +167,7 @@ def _read_source(model: Model, vectors: Sequence[Floats2d]) -> _Source:
 
 
 def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
-    """Concatenate documents, and put a row of zeros behind: (token + 1, width)."""
+    """Concatenate documents, and append a row of zeros: (token + 1, width)."""
     width = model.get_dim("nI")
     for doc in vectors:
         # Some encoders give empty documents no width.
@@ -184,25 +183,25 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
 
 
 def _groups(
-    model: Model, source: _Source, task: HeadTask
+    model: Model, source: _Source, work: HeadWork
 ) -> Iterator[Tuple[Ints, WindowBatch]]:
     """Yield groups of windows with their padded vectors.
 
-    A module that computes more than one score for each label, and one for "no entity",
-    tells how many with `scores_per_pair`.
+    A module that computes more than one score a label and one for "no entity" says how
+    many in its attribute `scores_per_pair`.
     """
     flat = source.flat
-    lengths = task.plan.lengths
+    lengths = work.plan.lengths
     module = get_shim(model).module
     per_pair = getattr(module, "scores_per_pair", model.get_dim("nO") + 1)
-    max_spans = task.max_cells // per_pair
+    max_spans = work.max_cells // per_pair
     for group in batch_windows(lengths, max_spans, shortest=SHORT):
         position = np.arange(int(lengths[group].max()))
-        index = task.plan.flat_start[group][:, None] + position  # (batch, token)
-        # Positions behind a window's end read the row of zeros.
+        index = work.plan.flat_start[group][:, None] + position  # (batch, token)
+        # Positions after a window's end read the row of zeros.
         index[position >= lengths[group][:, None]] = flat.shape[0] - 1
         index_tensor = torch.as_tensor(index, device=flat.device)
-        types = _types_of(source, task.plan.flat_start[group])
+        types = _types_of(source, work.plan.flat_start[group])
         yield group, WindowBatch(flat[index_tensor], lengths[group], types)
 
 
@@ -218,56 +217,71 @@ def _types_of(source: _Source, first: Ints) -> Optional[Tensor]:
     return source.types[segment]
 
 
-def _find_candidates(model: Model, source: _Source, task: HeadTask) -> HeadOutput:
-    """Score all windows, and bring the candidates of all to the host at once."""
+def _find_candidates(
+    model: Model, vectors: List[Floats2d], work: HeadWork, thresholds: Floats
+) -> SpanTable:
+    source = _read_source(model, vectors)
     module = switch(get_shim(model).module, False)
     device = source.flat.device
-    thresholds = torch.as_tensor(task.thresholds, device=device)
+    lowest = torch.as_tensor(thresholds, device=device)
     indices = [torch.zeros(4, 0, dtype=torch.int64, device=device)]
     scores = [torch.zeros(0, device=device)]
-    for group, batch in _groups(model, source, task):
-        found = task.codec.candidates(module, batch, thresholds)
+    for group, batch in _groups(model, source, work):
+        found = work.codec.candidates(module, batch, lowest)
         window = torch.as_tensor(group, device=device)[found.window]
         indices.append(torch.stack([window, found.start, found.end, found.label]))
         scores.append(found.score.float())
     window, start, end, label = torch.cat(indices, dim=1).cpu().numpy()
     spans = SpanTable(start, end, label, torch.cat(scores).cpu().numpy())
-    spans = spans._replace(score=task.codec.rescore(spans, window))
-    kept = spans.score >= task.thresholds[spans.label]
-    return HeadOutput(spans.take(kept), window[kept], 0.0)
+    spans = spans._replace(score=work.codec.rescore(spans, window))
+    return spans.shift(work.plan.flat_start[window])
 
 
 @contextmanager
-def _whole_or_no_gradient(model: Model, is_train: bool) -> Iterator[None]:
-    """Leave no part of the gradient behind when the work ends half done: whoever goes
-    on after an error would learn from it.
-    """
+def _whole_or_no_gradient(model: Model) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if is_train:
-            get_shim(model).module.zero_grad()
+        get_shim(model).module.zero_grad()
         raise
 
 
-def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> float:
-    """Add up the loss of all groups, divided by the number of windows."""
+def _losses(
+    model: Model, source: _Source, work: HeadWork, gold: HeadGold, *, is_train: bool
+) -> Iterator[Tensor]:
+    """Yield each group's share of the loss."""
     module = switch(get_shim(model).module, is_train)
-    assert task.gold is not None and task.rng is not None
-    n_windows = task.plan.n_windows if task.n_windows is None else task.n_windows
-    total = leaf.flat.new_zeros(())
-    for group, batch in _groups(model, leaf, task):
-        targets = task.codec.targets(
-            [task.gold[window] for window in group.tolist()],
+    for group, batch in _groups(model, source, work):
+        targets = work.codec.targets(
+            [gold.spans[window] for window in group.tolist()],
             batch.lengths,
             n_labels=model.get_dim("nO"),
-            rng=task.rng,
+            rng=gold.rng,
         )
-        loss = task.codec.loss(module, batch, targets) / n_windows
-        if is_train:
+        yield work.codec.loss(module, batch, targets) / gold.n_windows
+
+
+def _add_up(losses: Iterator[Tensor], *, backward: bool = False) -> float:
+    """Sum the losses of groups; with `backward`, free each graph before the next."""
+    total: Optional[Tensor] = None
+    for loss in losses:
+        if backward:
             loss.backward()
-        total += loss.detach()
-    value = float(total)
-    if is_train and not isfinite(value):
-        module.zero_grad()  # the component refuses it, and may be asked to go on
-    return value
+        value = loss.detach()
+        total = value if total is None else total + value
+    return 0.0 if total is None else float(total)
+
+
+def _split_gradients(leaf: _Source, lengths: Sequence[int]) -> List[Floats2d]:
+    """RETURNS (List[Floats2d]): gradients in the form of the encoder's output."""
+    gradient = leaf.map(_gradient_of)
+    d_flat = cast(Floats2d, torch2xp(gradient.flat[:-1]))
+    d_vectors = [d_flat[s:e] for s, e in pairwise([0, *accumulate(lengths)])]
+    if gradient.types is None or gradient.segment is None:
+        return d_vectors
+    d_types = cast(Floats3d, torch2xp(gradient.types))
+    return TypedVectors(d_vectors, d_types, gradient.segment)
+
+
+def _gradient_of(leaf: Tensor) -> Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad

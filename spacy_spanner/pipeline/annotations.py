@@ -10,8 +10,9 @@ import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 from spacy.training import Example
 
+from ..settings import SpanSettings
 from ..spans.geometry import by_length, by_preference, choose_in_order, conflicts
-from ..spans.table import ScoredSpan, SpanTable
+from ..spans.table import SpanTable
 
 # Spans that other components or people have written count as certain.
 SCORE_OF_OTHERS = 1.0
@@ -109,10 +110,33 @@ def _same_tokens(predicted: Doc, reference: Doc) -> bool:
     )
 
 
+def write_prediction(
+    doc: Doc, spans: SpanTable, labels: Sequence[str], settings: SpanSettings
+) -> None:
+    """Write predicted spans as the settings of a component say.
+
+    doc (Doc): the document to modify.
+    spans (SpanTable): spans that may stand together.
+    labels (Sequence[str]): label by id.
+    settings (SpanSettings): `spans_key`, `overwrite`, `overlap` and `set_ents`.
+    """
+    overwrite, prefer = settings.overwrite, settings.set_ents
+    write_spans(
+        doc,
+        settings.spans_key,
+        spans,
+        labels,
+        overwrite=overwrite,
+        overlap=settings.overlap,
+    )
+    if prefer != "off":
+        write_entities(doc, spans, labels, prefer=prefer, overwrite=overwrite)
+
+
 def write_spans(
     doc: Doc,
     key: str,
-    spans: Sequence[ScoredSpan],
+    spans: SpanTable,
     labels: Sequence[str],
     *,
     overwrite: bool,
@@ -122,7 +146,7 @@ def write_spans(
 
     doc (Doc): the document to modify.
     key (str): name of the group.
-    spans (Sequence[ScoredSpan]): predicted spans that may stand together.
+    spans (SpanTable): predicted spans that may stand together.
     labels (Sequence[str]): label by id.
     overwrite (bool): replace the group; otherwise its spans stay, and only those are
         added that neither repeat nor (by `overlap`) conflict with them.
@@ -130,8 +154,8 @@ def write_spans(
     """
     attrs = {}
     entries = [
-        (Span(doc, span.start, span.end, label=labels[span.label]), span.score)
-        for span in spans
+        (Span(doc, start, end, label=labels[label]), score)
+        for start, end, label, score in spans.rows()
     ]
     if not overwrite and key in doc.spans:
         group = doc.spans[key]
@@ -170,7 +194,7 @@ def _document_order(span: Span) -> tuple:
 
 def write_entities(
     doc: Doc,
-    spans: Sequence[ScoredSpan],
+    spans: SpanTable,
     labels: Sequence[str],
     *,
     prefer: str,
@@ -182,11 +206,10 @@ def write_entities(
     overwrite (bool): replace the entities that are there; otherwise they stay, and
         predicted ones that share a token with them are left out.
     """
-    taken = set() if overwrite else {token.i for token in doc if _is_taken(token)}
-    table = SpanTable.of(
-        span for span in spans if taken.isdisjoint(range(span.start, span.end))
-    )
-    ordered = by_preference(table) if prefer == "score" else by_length(table)
+    taken = [not overwrite and _is_taken(token) for token in doc]
+    n_taken = np.concatenate([[0], np.cumsum(taken, dtype=np.int64)])
+    free = spans.take(n_taken[spans.start] == n_taken[spans.end])
+    ordered = by_preference(free) if prefer == "score" else by_length(free)
     chosen = [
         Span(doc, start, end, label=labels[label])
         for start, end, label, _ in choose_in_order(ordered, "flat").rows()

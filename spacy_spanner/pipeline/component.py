@@ -1,43 +1,35 @@
 """The spaCy component of all span models: `SpanRecognizer`."""
 
+from functools import partial
 from itertools import islice
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    Type,
-)
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Type
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
+from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.util import ensure_path
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ..errors import Errors
-from ..layers.doc_arrays import white_space
-from ..layers.span_model import SpanInput
-from ..layers.torch_head import HeadOutput, HeadTask
-from ..spans.geometry import resolve_overlaps
-from ..spans.table import ScoredSpan, SpanTable
-from ..spans.windows import WindowPlan
+from ..layers.span_model import SpanInput, learn, measure_loss
+from ..layers.torch_head import HeadGold, HeadWork
+from ..models.codec import SpanCodec
+from ..settings import SpanSettings
+from ..spans.table import SpanTable
 from ..training.owners import register_pipeline
 from ..training.shares import total_of
-from .annotations import write_entities, write_spans
-from .forked import one_thread_after_fork
-from .freed_memory import FreedMemory
-from .gold import GoldReader, plan_docs, read_batch, survey
-from .labelled_pipe import LabelledPipe
+from . import state, storage
+from .annotations import write_prediction
+from .gold import GoldReader, read_batch
+from .out_of_memory import memory_explained
+from .prediction import in_groups, predict_docs
 from .score_weights import check_score_weights
-from .temperature import calibrate_spans
+from .selection import Thresholds, read_thresholds
+from .survey import plan_docs, survey
+from .system import FreedMemory, one_thread_after_fork
 
 # Documents are encoded together up to this many tokens, so that the vectors of a large
 # batch of long documents never exist all at once.
@@ -47,18 +39,18 @@ N_SAMPLE_DOCS = 10
 one_thread_after_fork()
 
 
-class SpanRecognizer(LabelledPipe):
-    """Recognise flat, nested and overlapping entities with one of the span models.
+class SpanRecognizer(TrainablePipe):
+    """Recognize flat, nested and overlapping entities with one of the span models.
 
-    The component is composed of a Thinc model (encoder and torch head) and a codec,
-    which holds the mathematics of the model. All settings live in `cfg`, are saved with
-    the component, and may be changed between two predictions.
+    The component is composed of a Thinc model (encoder and torch head) and a codec, the
+    mathematics of the model. All settings live in `cfg`, are saved with the component,
+    and may be changed between two predictions.
     """
 
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[SpanInput, HeadOutput],
+        model: Model[SpanInput, SpanTable],
         name: str,
         *,
         codec_type: Type[Any],
@@ -75,11 +67,70 @@ class SpanRecognizer(LabelledPipe):
         **settings: see `SpanSettings` and the codec.
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
-        super().__init__(vocab, model, name, codec_type=codec_type, settings=settings)
+        self.vocab = vocab
+        self.model = model
+        self.name = name
         self.scorer = scorer
-        self.rng = np.random.default_rng(self.settings.seed)
+        self.cfg: Dict[str, Any] = {"labels": [], **settings}
+        self._reader = state.SettingsReader(codec_type)
+        self._head.name = name  # for messages
+        self.rng = np.random.default_rng(self.settings.seed)  # checks the settings
         self.gold_reader = GoldReader(name)
         self.freed = FreedMemory()
+
+    # ---------------------------------------------------- settings and labels
+
+    @property
+    def settings(self) -> SpanSettings:
+        """The settings that all span components share, as they stand in `cfg`."""
+        return self._reader.read(self.cfg).settings
+
+    @property
+    def codec(self) -> SpanCodec:
+        """The model's mathematics with the settings that stand in `cfg`."""
+        return self._reader.read(self.cfg).codec
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """The labels that the component can predict; a label's id is its place."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> List[str]:
+        """What `initialize(labels=...)` needs to make the same labels again."""
+        return list(self.labels)
+
+    @property
+    def label_ids(self) -> Dict[str, int]:
+        """The id of each label."""
+        return state.label_ids(self.cfg)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The lowest score of each label to write.
+
+        RAISES (ValueError): SP006 for thresholds of labels that do not exist.
+        """
+        return read_thresholds(self.settings, self.label_ids, self.name)
+
+    def add_label(self, label: str) -> int:
+        """Add a label before initialization.
+
+        label (str): the label.
+        RETURNS (int): 0 if it is there already, otherwise 1.
+        RAISES (ValueError): SP008 after initialization.
+        """
+        if not isinstance(label, str):
+            raise ValueError(SpacyErrors.E187)
+        if label in self.labels:
+            return 0
+        labels = sorted([*self.labels, label])
+        state.set_labels(self.cfg, labels, self._head, self.vocab)
+        return 1
+
+    @property
+    def _head(self) -> Model:
+        return self.model.get_ref("output_layer")
 
     # ---------------------------------------------------------------- training
 
@@ -92,8 +143,8 @@ class SpanRecognizer(LabelledPipe):
     ) -> None:
         """Find the labels, check that there is something to learn, build the model.
 
-        get_examples (Callable): gives the examples; all are read once.
-        nlp (Optional[Language]): the pipeline; its score weights are checked.
+        get_examples (Callable): returns the examples; all are read once.
+        nlp (Optional[Language]): the pipeline, to check its score weights.
         labels (Optional[Sequence[str]]): the labels, if they are known.
         RAISES (ValueError): SP003 without annotation, SP004 without labels, SP005 for
             score weights that nothing produces, SP006 for thresholds of unknown labels.
@@ -103,18 +154,10 @@ class SpanRecognizer(LabelledPipe):
         found = survey(get_examples(), settings.spans_key)
         found.require_annotation(self.name, settings.spans_key)
         wanted = sorted({*(found.labels if labels is None else labels), *self.labels})
-        if not wanted:
-            raise ValueError(
-                Errors.SP004.format(
-                    component=self.name,
-                    examples=found.n_examples,
-                    key=settings.spans_key,
-                    existing=found.groups,
-                )
-            )
-        self._set_labels(wanted)
+        found.require_labels(wanted, self.name, settings.spans_key)
+        state.set_labels(self.cfg, wanted, self._head, self.vocab)
         self.cfg["trained_on"] = found.counts
-        self.thresholds()  # checks their labels
+        _ = self.thresholds  # checks their labels
         self.rng = np.random.default_rng(settings.seed)
         self.gold_reader = GoldReader(self.name)
         self.gold_reader.report_survey(found, settings, self.codec, set(wanted))
@@ -122,10 +165,8 @@ class SpanRecognizer(LabelledPipe):
             check_score_weights(nlp, self, get_examples)
         sample = [eg.predicted for eg in islice(get_examples(), N_SAMPLE_DOCS)]
         sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
-        self.model.get_ref("output_layer").set_dim("nO", len(self.labels))
-        self.model.initialize(
-            X=SpanInput(sample, self._task(plan_docs(sample, settings)))
-        )
+        self._head.set_dim("nO", len(self.labels))
+        self.model.initialize(X=sample)  # type: ignore[arg-type]
         register_pipeline(nlp.pipeline if nlp is not None else [(self.name, self)])
 
     def update(
@@ -143,29 +184,24 @@ class SpanRecognizer(LabelledPipe):
         sgd (Optional[Optimizer]): if given, the weights are updated.
         losses (Optional[Dict[str, float]]): the loss is added under the name.
         RETURNS (Dict[str, float]): the losses.
-        RAISES (ValueError): SP010 when the loss is not a number.
+        RAISES (ValueError): SP010 if the loss is not finite.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "SpanRecognizer.update")
-        inputs = self._training_input(examples)
+        work, gold = self._read_gold(examples, self.rng)
         # All processes that learn from shares of a batch must come here, if empty too.
-        inputs = inputs.out_of(total_of(inputs.task.plan.n_windows))
-        if not any(len(doc) for doc in inputs.docs):
+        gold = gold._replace(n_windows=total_of(gold.n_windows))
+        docs = [example.predicted for example in examples]
+        if not any(len(doc) for doc in docs):
             return losses
-        self.freed.before_step(inputs.task.plan.n_padded)
+        self.freed.before_step(work.plan.n_padded)
         set_dropout_rate(self.model, drop)
-        output, backprop = self.model.begin_update(inputs)
-        if not np.isfinite(output.loss):
-            raise ValueError(
-                Errors.SP010.format(component=self.name, value=output.loss)
-            )
-        # Also without gold: a shared encoder waits for the call of each listener.
-        backprop(output)
+        with memory_explained(self.name, docs, work):
+            losses[self.name] += learn(self.model, docs, work, gold)
         if sgd not in (None, False):
             self.finish_update(sgd)
-        losses[self.name] += output.loss
         return losses
 
     def get_loss(
@@ -173,124 +209,104 @@ class SpanRecognizer(LabelledPipe):
     ) -> Tuple[float, None]:
         """Measure the loss without dropout and without learning, as on dev data.
 
-        What a model samples in training, it samples here from the seed.
+        Models that sample in training sample here from the setting `seed`.
 
         examples (Iterable[Example]): annotated examples.
         scores (Any): not needed; in spaCy's contract.
         RETURNS (Tuple[float, None]): the loss. Gradients stay inside `update`, which
             bounds the memory of training by going forward and backward in groups.
         """
-        inputs = self._training_input(list(examples))
+        examples = list(examples)
         rng = np.random.default_rng(self.settings.seed)
-        output = self.model.predict(inputs._replace(task=inputs.task._replace(rng=rng)))
-        return output.loss, None
+        work, gold = self._read_gold(examples, rng)
+        docs = [example.predicted for example in examples]
+        with memory_explained(self.name, docs, work):
+            return measure_loss(self.model, docs, work, gold), None
 
-    def _training_input(self, examples: Sequence[Example]) -> SpanInput:
+    def _read_gold(
+        self, examples: Sequence[Example], rng: np.random.Generator
+    ) -> Tuple[HeadWork, HeadGold]:
         """Read the gold of a batch and place it on the windows."""
         self._require_sizes()
-        settings = self.settings
-        docs = [example.predicted for example in examples]
+        settings, codec = self._reader.read(self.cfg)
         batch = read_batch(
             examples,
-            plan_docs(docs, settings),
-            self.codec,
+            plan_docs([example.predicted for example in examples], settings),
+            codec,
             self.gold_reader,
             settings=settings,
             label_ids=self.label_ids,
         )
-        return SpanInput(docs, self._task(batch.plan, batch.spans))
-
-    def _task(
-        self, plan: WindowPlan, gold: Optional[List[SpanTable]] = None
-    ) -> HeadTask:
-        """Ask the head for candidates, or with gold for the loss."""
-        max_cells = self.settings.max_cells
-        return HeadTask(self.codec, plan, max_cells, self.thresholds(), gold, self.rng)
+        work = HeadWork(codec, batch.plan, settings.max_cells)
+        return work, HeadGold(batch.spans, rng, batch.plan.n_windows)
 
     # -------------------------------------------------------------- prediction
 
-    def predict(self, docs: Iterable[Doc]) -> List[List[ScoredSpan]]:
-        """Find the spans of documents, without changing these.
+    def predict(self, docs: Iterable[Doc]) -> List[SpanTable]:
+        """Find the spans of documents, without changing the documents.
 
         docs (Iterable[Doc]): the documents.
-        RETURNS (List[List[ScoredSpan]]): chosen spans of each in document order.
+        RETURNS (List[SpanTable]): the spans of each, in document order.
         """
         self._require_sizes()
-        return [
-            spans
-            for group in _in_groups(list(docs), TOKENS_AT_ONCE)
-            for spans in self._predict_group(group)
-        ]
+        predict_group = partial(
+            predict_docs,
+            self.model,
+            made=self._reader.read(self.cfg),
+            thresholds=self.thresholds,
+            freed=self.freed,
+        )
+        groups = in_groups(list(docs), TOKENS_AT_ONCE)
+        return [spans for group in groups for spans in predict_group(group)]
 
     def _require_sizes(self) -> None:
         """RAISES (ValueError): E109 before the component is initialized or loaded."""
-        if not self.model.get_ref("output_layer").has_dim("nO"):
+        if not self._head.has_dim("nO"):
             raise ValueError(SpacyErrors.E109.format(name=self.name))
 
-    def _predict_group(self, docs: List[Doc]) -> List[List[ScoredSpan]]:
-        if not any(len(doc) for doc in docs):
-            return [[] for _ in docs]
-        settings = self.settings
-        plan = plan_docs(docs, settings)
-        self.freed.before_prediction(plan.n_padded)
-        output = self.model.predict(SpanInput(docs, self._task(plan)))
-        # Positions in the concatenation of all documents: spans of different documents
-        # never touch there, so one pass selects for all of them.
-        spans = output.spans.shift(plan.flat_start[output.window])
-        space = white_space(docs)
-        spans = spans.take(~space[spans.start] & ~space[spans.end - 1])
-        spans = resolve_overlaps(spans, settings.overlap)
-        # Behind the choice: tempered scores near 1 may be equal where these differ.
-        spans = calibrate_spans(spans, self.lowest_scores(), settings.temperature)
-        return _split_by_doc(spans, [len(doc) for doc in docs])
-
-    def set_annotations(
-        self, docs: Iterable[Doc], scores: List[List[ScoredSpan]]
-    ) -> None:
-        """Write predicted spans, and a choice of them to `doc.ents` if asked to.
+    def set_annotations(self, docs: Iterable[Doc], scores: List[SpanTable]) -> None:
+        """Write predicted spans, and with `set_ents` a choice of them to `doc.ents`.
 
         docs (Iterable[Doc]): the documents to modify.
-        scores (List[List[ScoredSpan]]): what `predict` returned.
+        scores (List[SpanTable]): what `predict` returned.
         """
         settings, labels = self.settings, self.labels
         for doc, spans in zip(docs, scores):
-            write_spans(
-                doc,
-                settings.spans_key,
-                spans,
-                labels,
-                overwrite=settings.overwrite,
-                overlap=settings.overlap,
-            )
-            if settings.set_ents != "off":
-                write_entities(
-                    doc,
-                    spans,
-                    labels,
-                    prefer=settings.set_ents,
-                    overwrite=settings.overwrite,
-                )
+            write_prediction(doc, spans, labels, settings)
 
+    # ----------------------------------------------------------------- storage
 
-def _in_groups(docs: List[Doc], max_tokens: int) -> Iterator[List[Doc]]:
-    """Yield consecutive documents of up to `max_tokens` in all, at least one."""
-    group: List[Doc] = []
-    n_tokens = 0
-    for doc in docs:
-        if group and n_tokens + len(doc) > max_tokens:
-            yield group
-            group, n_tokens = [], 0
-        group.append(doc)
-        n_tokens += len(doc)
-    if group:
-        yield group
+    def to_bytes(self, *, exclude: Iterable[str] = tuple()) -> bytes:
+        """RETURNS (bytes): settings, labels, weights, and their digests."""
+        return storage.complete_bytes(super().to_bytes(exclude=exclude), self.cfg)
 
+    def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
+        """Store settings, labels, weights, and their digests, all or nothing."""
+        write = partial(super().to_disk, exclude=exclude)
+        storage.write_whole(ensure_path(path), write, self.cfg)
 
-def _split_by_doc(spans: SpanTable, lengths: Sequence[int]) -> List[List[ScoredSpan]]:
-    """Cut spans on concatenated documents into lists on each document's own tokens."""
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    bounds = np.searchsorted(spans.start, offsets)
-    return [
-        spans.take(np.arange(first, last)).shift(-offset).rows()
-        for first, last, offset in zip(bounds, bounds[1:], offsets)
-    ]
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()
+    ) -> "SpanRecognizer":
+        """Load settings, labels and weights.
+
+        RAISES (ValueError): SP148 if they are damaged, SP149 for weights that are not
+            finite, SP007 if weights and labels do not belong together, SP002 for
+            settings out of their limits.
+        """
+        parts = storage.unpack(bytes_data, self.name)
+        storage.check_parts(parts, exclude, f"'{self.name}'")
+        load = partial(super().from_bytes, bytes_data, exclude=exclude)
+        storage.load_whole(self, load, parts, exclude)
+        return self
+
+    def from_disk(
+        self, path: Any, *, exclude: Iterable[str] = tuple()
+    ) -> "SpanRecognizer":
+        """Load settings, labels and weights; raises what `from_bytes` raises."""
+        folder = ensure_path(path)
+        parts = storage.read_parts(folder)
+        storage.check_parts(parts, exclude, f"'{self.name}' ({folder})")
+        load = partial(super().from_disk, folder, exclude=exclude)
+        storage.load_whole(self, load, parts, exclude)
+        return self

@@ -1,126 +1,25 @@
-"""From examples to gold by window, and an account of what cannot be learned.
+"""From examples to gold by window, with warnings about gold that cannot be learned.
 
-Nothing is lost in silence: every gold span that no prediction could ever match is
-counted by reason, and each reason is reported once, with examples.
+Each reason is reported once, with examples.
 """
 
 import warnings
 from collections import Counter
-from typing import Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Set
 
 import numpy as np
-from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..errors import Errors, Warnings
-from ..layers.doc_arrays import sentence_starts
+from ..errors import Warnings
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
-from ..spans.table import Bools, SpanTable
-from ..spans.windows import WindowPlan, plan_windows, spans_in_windows
-from .annotations import GoldSpans, annotated_spans, gold_spans
+from ..spans.table import SpanTable
+from ..spans.windows import WindowPlan, spans_in_windows
+from .annotations import gold_spans
+from .survey import Survey, collect_lost, lost_spans
 
 N_SHOWN = 3
 MAX_SHOWN = 100  # letters of a span
-
-MISALIGNED = "with boundaries inside tokens of this tokenizer"
-PADDED = "that begin or end with white space"
-UNLABELLED = "without a label"
-EMPTY = "without tokens"
-TOO_LONG = "longer than max_window"
-OUTSIDE = "that cross the boundary of a sentence or window"
-
-
-class Survey(NamedTuple):
-    """What a pass over all examples has found.
-
-    n_examples, n_annotated, n_spans (int): counts.
-    labels (Set[str]): labels of the gold.
-    keys (Set[str]): span groups that exist in the references.
-    gold (List[Tuple[Doc, GoldSpans]]): what was read, with the predicted documents.
-    """
-
-    n_examples: int
-    n_annotated: int
-    n_spans: int
-    labels: Set[str]
-    keys: Set[str]
-    gold: List[Tuple[Doc, GoldSpans]]
-
-    @property
-    def counts(self) -> Dict[str, int]:
-        """The size of the data, for the record."""
-        return {
-            "documents": self.n_examples,
-            "annotated": self.n_annotated,
-            "spans": self.n_spans,
-        }
-
-    @property
-    def groups(self) -> str:
-        """The span groups that exist, in words."""
-        return ", ".join(map(repr, sorted(self.keys))) or "none"
-
-    def require_annotation(self, component: str, key: str) -> None:
-        """RAISES (ValueError): SP003 when no example is annotated."""
-        if not self.n_annotated:
-            raise ValueError(
-                Errors.SP003.format(
-                    component=component,
-                    examples=self.n_examples,
-                    key=key,
-                    existing=self.groups,
-                )
-            )
-
-
-def survey(examples: Iterable[Example], key: str) -> Survey:
-    """Read the gold of all examples once.
-
-    examples (Iterable[Example]): the examples.
-    key (str): see `annotations.annotated_spans`.
-    RETURNS (Survey): labels, counts, and what to warn about.
-    """
-    n_examples = n_annotated = n_spans = 0
-    labels: Set[str] = set()
-    keys: Set[str] = set()
-    read: List[Tuple[Doc, GoldSpans]] = []
-    for example in examples:
-        keys.update(example.reference.spans)
-        annotated = annotated_spans(example.reference, key)
-        # A document without tokens that is not annotated says nothing at all.
-        n_examples += bool(annotated is not None or len(example.reference))
-        if annotated is None:
-            continue
-        n_annotated += 1
-        n_spans += len(annotated)
-        present = {span.label_ for span in annotated if span.label_}
-        labels |= present
-        # Any ids will do to tell the labels of this document apart.
-        label_ids = {label: index for index, label in enumerate(present)}
-        gold = gold_spans(example, key, label_ids)
-        if gold is not None:
-            read.append((example.predicted, gold))
-    return Survey(n_examples, n_annotated, n_spans, labels, keys, read)
-
-
-def lost_spans(
-    found: Survey, settings: SpanSettings, codec: SpanCodec
-) -> Dict[str, List[str]]:
-    """Find the gold that no prediction could ever match.
-
-    found (Survey): the data.
-    settings (SpanSettings): for the length of windows.
-    codec (SpanCodec): tells what its model cannot express.
-    RETURNS (Dict[str, List[str]]): texts of spans by reason, each under its first; some
-        reasons may have none.
-    """
-    lost: Dict[str, List[str]] = {}
-    for doc, gold in found.gold:
-        plan = plan_docs([doc], settings)
-        placed = spans_in_windows(gold.spans, plan.start, plan.end)
-        _collect(lost, doc, gold, placed.reachable, codec, settings.max_window)
-    return lost
 
 
 class GoldReader:
@@ -237,7 +136,7 @@ def read_batch(
         placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
         by_window.extend(placed.spans)
         doc = example.predicted
-        _collect(lost, doc, gold, placed.reachable, codec, settings.max_window)
+        collect_lost(lost, doc, gold, placed.reachable, codec, settings.max_window)
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
         total += gold.n_spans
     reader.report_batch(lost, total)
@@ -245,50 +144,8 @@ def read_batch(
     return BatchGold(kept, by_window)
 
 
-def plan_docs(docs: Sequence[Doc], settings: SpanSettings) -> WindowPlan:
-    """RETURNS (WindowPlan): the windows that the settings give to documents."""
-    return plan_windows(
-        [len(doc) for doc in docs],
-        [sentence_starts(doc) for doc in docs],
-        mode=settings.window,
-        max_window=settings.max_window,
-        stride=settings.stride,
-    )
-
-
-def _collect(
-    lost: Dict[str, List[str]],
-    doc: Doc,
-    gold: GoldSpans,
-    reachable: Bools,
-    codec: SpanCodec,
-    max_window: int,
-) -> None:
-    """Add the texts of spans that cannot be learned, each under its first reason."""
-    spans = gold.spans
-    reasons = {TOO_LONG: spans.end - spans.start > max_window, **codec.lost(spans)}
-    open_spans = np.ones(spans.n_spans, dtype=bool)
-    for reason, affected in {**reasons, OUTSIDE: ~reachable}.items():
-        lost.setdefault(reason, []).extend(
-            _texts(doc, spans.take(affected & open_spans))
-        )
-        open_spans &= ~affected
-    lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
-    lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
-    lost.setdefault(UNLABELLED, []).extend(_span_texts(gold.unlabelled))
-    lost.setdefault(EMPTY, []).extend(_span_texts(gold.empty))
-
-
 def _shown(text: str) -> str:
     """RETURNS (str): the text in quotes, without the middle of what is very long."""
     if len(text) > MAX_SHOWN:
         text = f"{text[: MAX_SHOWN // 2]} ... {text[-MAX_SHOWN // 2 :]}"
     return repr(text)
-
-
-def _texts(doc: Doc, spans: SpanTable) -> List[str]:
-    return [doc[start:end].text for start, end, _, _ in spans.rows()]
-
-
-def _span_texts(spans: Iterable[Span]) -> List[str]:
-    return [span.text for span in spans]

@@ -5,8 +5,8 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence
 from spacy.language import Language
 from spacy.training import Example
 
-from ..pipeline.gold import lost_spans, survey
-from ..pipeline.labelled_pipe import LabelledPipe
+from ..pipeline.component import SpanRecognizer
+from ..pipeline.survey import lost_spans, survey
 from ..settings import SpanSettings
 from .data_survey import SplitSurvey, shared_texts, survey_split
 
@@ -76,7 +76,7 @@ def check_data(
 
 def span_components(nlp: Language) -> List[str]:
     """RETURNS (List[str]): names of this package's components."""
-    return [name for name, pipe in nlp.pipeline if isinstance(pipe, LabelledPipe)]
+    return [name for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)]
 
 
 def _check_sizes(

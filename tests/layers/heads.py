@@ -7,7 +7,12 @@ import torch
 from thinc.api import Model
 from torch import Tensor, nn
 
-from spacy_spanner.layers.torch_head import HeadTask, build_torch_head, get_shim
+from spacy_spanner.layers.torch_head import (
+    HeadGold,
+    HeadWork,
+    build_torch_head,
+    get_shim,
+)
 from spacy_spanner.models.codec import Candidates, WindowBatch
 from spacy_spanner.spans.table import Bools, Floats, Ints, SpanTable
 from spacy_spanner.spans.windows import WindowPlan, plan_windows
@@ -65,10 +70,20 @@ def plan_of(lengths: Sequence[int], **settings: Any) -> WindowPlan:
     return plan_windows(lengths, [None] * len(lengths), **{**defaults, **settings})
 
 
-def task_of(plan: WindowPlan, gold: Any = None, **changes: Any) -> HeadTask:
-    thresholds = np.full(WIDTH, 0.5, dtype="f")
-    rng = np.random.default_rng(0)
-    return HeadTask(TokenCodec(), plan, 1000, thresholds, gold, rng)._replace(**changes)
+def work_of(plan: WindowPlan, codec: Any = None, max_cells: int = 1000) -> HeadWork:
+    return HeadWork(codec or TokenCodec(), plan, max_cells)
+
+
+def gold_of(spans: Sequence[SpanTable]) -> HeadGold:
+    return HeadGold(list(spans), np.random.default_rng(0), len(spans))
+
+
+def find(
+    head: Model, vectors: List[np.ndarray], work: HeadWork, thresholds: Any = None
+) -> SpanTable:
+    """Let a head predict, by default what it finds more likely than not."""
+    lowest = np.full(WIDTH, 0.5, dtype="f") if thresholds is None else thresholds
+    return head.predict((vectors, work, lowest))
 
 
 def vectors_of(*lengths: int) -> List[np.ndarray]:

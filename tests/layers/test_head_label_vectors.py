@@ -7,12 +7,21 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.layers.torch_head import HeadInput
+from spacy_spanner.layers.torch_head import loss_and_gradients
 from spacy_spanner.layers.typed_vectors import TypedVectors
 from spacy_spanner.models.codec import Candidates, WindowBatch
 from spacy_spanner.spans.table import SpanTable
 
-from .heads import WIDTH, TokenCodec, head_of, plan_of, task_of, vectors_of
+from .heads import (
+    WIDTH,
+    TokenCodec,
+    find,
+    gold_of,
+    head_of,
+    plan_of,
+    vectors_of,
+    work_of,
+)
 
 
 class TypeCodec(TokenCodec):
@@ -48,11 +57,10 @@ def test_head_gives_each_window_the_label_vectors_of_its_first_token() -> None:
     vectors = typed(vectors_of(5, 2), [0, 0, 0, 1, 1, 2, 2])
     plan = plan_of([5, 2], max_window=2, stride=0)
     assert plan.flat_start.tolist() == [0, 2, 3, 5]
-    thresholds = np.zeros(WIDTH, dtype="f")
-    task = task_of(plan, codec=TypeCodec(), thresholds=thresholds)
-    output = head_of().predict(HeadInput(vectors, task))
-    found = dict(zip(output.window.tolist(), output.spans.score.tolist()))
-    assert found == pytest.approx({0: 0.1, 1: 0.1, 2: 0.2, 3: 0.3})
+    lowest = np.zeros(WIDTH, dtype="f")
+    spans = find(head_of(), vectors, work_of(plan, TypeCodec()), lowest)
+    found = dict(zip(spans.start.tolist(), spans.score.tolist()))
+    assert found == pytest.approx({0: 0.1, 2: 0.1, 3: 0.2, 5: 0.3})
 
 
 def test_head_adds_up_gradients_of_label_vectors_by_segment() -> None:
@@ -60,9 +68,9 @@ def test_head_adds_up_gradients_of_label_vectors_by_segment() -> None:
     plan = plan_of([5, 2], max_window=2, stride=0)
     one = SpanTable.of([(0, 1, 0)])
     gold = [one, one, SpanTable.empty(), one]
-    task = task_of(plan, gold, codec=TypeCodec())
-    output, backprop = head_of()(HeadInput(vectors, task), is_train=True)
-    gradient = backprop(output)
+    work = work_of(plan, TypeCodec())
+    _, gradient = loss_and_gradients(head_of(), vectors, work, gold_of(gold))
+    assert isinstance(gradient, TypedVectors)
     # Two of the windows of four begin in segment 0, one in each other, one is empty.
     assert gradient.types[:, 0, 0].tolist() == pytest.approx([2 / 4, 0, 1 / 4])
     assert gradient.segment.tolist() == vectors.segment.tolist()
@@ -76,5 +84,5 @@ def test_head_without_label_vectors_gives_none() -> None:
             seen.append(batch.types)
             return super().candidates(module, batch, torch.full((WIDTH,), 2.0))
 
-    head_of().predict(HeadInput(vectors_of(3), task_of(plan_of([3]), codec=Codec())))
+    find(head_of(), vectors_of(3), work_of(plan_of([3]), Codec()))
     assert seen == [None]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from torch import Tensor, nn
 
-from spacy_spanner.layers.torch_head import HeadInput, get_shim
+from spacy_spanner.layers.torch_head import get_shim
 from spacy_spanner.models.codec import Candidates, WindowBatch
 from spacy_spanner.spans.table import Floats, Ints, SpanTable
 
-from .heads import WIDTH, TokenCodec, head_of, plan_of, task_of, vectors_of
+from .heads import WIDTH, TokenCodec, find, head_of, plan_of, vectors_of, work_of
 
 
 def test_head_candidates_by_hand() -> None:
@@ -18,49 +18,37 @@ def test_head_candidates_by_hand() -> None:
         np.asarray([[9, -9, -9], [-9, -9, -9]], dtype="f"),
         np.asarray([[-9, -9, 9]], dtype="f"),
     ]
-    output = head_of().predict(HeadInput(docs, task_of(plan_of([2, 1]))))
-    found = zip(output.window.tolist(), output.spans.rows())
-    assert sorted((window, *span[:3]) for window, span in found) == [
-        (0, 0, 1, 0),
-        (1, 0, 1, 2),
-    ]
-    np.testing.assert_allclose(output.spans.score, 1 / (1 + np.exp(-9.0)), rtol=1e-5)
+    found = find(head_of(), docs, work_of(plan_of([2, 1])))
+    # On the tokens of both documents.
+    assert sorted(span[:3] for span in found.rows()) == [(0, 1, 0), (2, 3, 2)]
+    np.testing.assert_allclose(found.score, 1 / (1 + np.exp(-9.0)), rtol=1e-5)
 
 
 def test_head_thresholds_go_by_label() -> None:
     docs = [np.zeros((1, WIDTH), dtype="f")]
     thresholds = np.asarray([0.5, 0.51, 0.4], dtype="f")
-    task = task_of(plan_of([1]), thresholds=thresholds)
-    output = head_of().predict(HeadInput(docs, task))
-    assert output.spans.label.tolist() == [0, 2]
+    found = find(head_of(), docs, work_of(plan_of([1])), thresholds)
+    assert found.label.tolist() == [0, 2]
 
 
-def test_head_candidates_below_threshold_after_rescore_are_dropped() -> None:
+def test_head_reports_the_scores_of_rescore() -> None:
     class Halved(TokenCodec):
         def rescore(self, spans: SpanTable, window: Ints) -> Floats:
             return np.where(spans.label == 0, spans.score / 2, spans.score)
 
     docs = [np.full((1, WIDTH), 9.0, dtype="f")]
-    task = task_of(plan_of([1]), codec=Halved())
-    output = head_of().predict(HeadInput(docs, task))
-    assert output.spans.label.tolist() == [1, 2]
+    found = find(head_of(), docs, work_of(plan_of([1]), Halved()))
+    assert found.label.tolist() == [0, 1, 2]
+    assert found.score.tolist() == pytest.approx([0.5, 1.0, 1.0], abs=1e-3)
 
 
 @pytest.mark.parametrize("max_cells", [1, 30, 100_000])
 def test_head_groups_do_not_change_candidates(max_cells: int) -> None:
     docs = vectors_of(5, 0, 2, 9, 1)
     plan = plan_of([5, 0, 2, 9, 1], max_window=4, stride=2)
-    output = head_of().predict(HeadInput(docs, task_of(plan, max_cells=max_cells)))
-    found = {
-        (plan.doc[window], plan.start[window] + span.start, span.label)
-        for window, span in zip(output.window, output.spans.rows())
-    }
-    expected = {
-        (index, token, label)
-        for index, doc in enumerate(docs)
-        for token, label in zip(*np.nonzero(doc >= 0))
-    }
-    assert found == expected
+    spans = find(head_of(), docs, work_of(plan, max_cells=max_cells))
+    found = set(zip(spans.start.tolist(), spans.label.tolist()))
+    assert found == set(zip(*(np.nonzero(np.concatenate(docs) >= 0))))
 
 
 class CountingCodec(TokenCodec):
@@ -84,21 +72,27 @@ def test_head_groups_by_the_scores_that_a_module_computes_for_a_pair(
     if declared is not None:
         get_shim(head).module.scores_per_pair = declared  # type: ignore[assignment]
     # Four windows of 16 tokens; without a declaration a pair has 4 scores.
-    task = task_of(plan_of([16] * 4), codec=codec, max_cells=16 * 16 * 4 * 4)
-    head.predict(HeadInput(vectors_of(*[16] * 4), task))
+    work = work_of(plan_of([16] * 4), codec, max_cells=16 * 16 * 4 * 4)
+    find(head, vectors_of(*[16] * 4), work)
     assert codec.sizes == sizes
 
 
 def test_head_no_docs_and_empty_docs_give_nothing() -> None:
     head = head_of()
-    assert head.predict(HeadInput([], task_of(plan_of([])))).spans.n_spans == 0
+    assert find(head, [], work_of(plan_of([]))).n_spans == 0
     # Some encoders give empty documents no width.
     docs = [np.zeros((0, 0), dtype="f"), *vectors_of(0)]
-    output = head.predict(HeadInput(docs, task_of(plan_of([0, 0]))))
-    assert (output.spans.n_spans, output.loss) == (0, 0.0)
+    assert find(head, docs, work_of(plan_of([0, 0]))).n_spans == 0
 
 
 def test_head_other_width_fails() -> None:
     docs = [np.zeros((2, WIDTH + 1), dtype="f")]
     with pytest.raises(ValueError, match=r"SP009.*4 wide.*expect 3"):
-        head_of().predict(HeadInput(docs, task_of(plan_of([2]))))
+        find(head_of(), docs, work_of(plan_of([2])))
+
+
+def test_head_prediction_has_no_way_back() -> None:
+    work, lowest = work_of(plan_of([2])), np.full(WIDTH, 0.5, dtype="f")
+    found, backprop = head_of().begin_update((vectors_of(2), work, lowest))
+    with pytest.raises(TypeError, match="prediction"):
+        backprop(found)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.layers.torch_head import HeadOutput
 from spacy_spanner.pipeline.temperature import TINY, calibrate, fit_temperature, temper
 from spacy_spanner.spans.table import SpanTable
 
@@ -119,11 +118,11 @@ def test_component_moves_scores_that_were_rounded_to_1(
     nlp = trained_copy(factory)
     pipe: Any = nlp.get_pipe(factory)
     found = SpanTable.of([(0, 1, 0, 1.0), (2, 3, 0, 0.5)])
-    output = HeadOutput(found, np.zeros(2, dtype=np.int64), 0.0)
-    monkeypatch.setattr(pipe.model, "_func", lambda *_, **__: (output, None))
+    monkeypatch.setattr(pipe.model, "_func", lambda *_, **__: (found, None))
     pipe.cfg.update(temperature=5.0, threshold=0.5)
     top = calibrate(np.ones(1, dtype="f"), 5.0).item()
     doc = nlp.make_doc("One two three")
-    assert [span.score for span in pipe.predict([doc])[0]] == [top, 0.5]
+    (spans,) = pipe.predict([doc])
+    assert spans.score.tolist() == [top, 0.5]
     pipe.cfg["threshold"] = top + 0.01
-    assert pipe.predict([doc]) == [[]]
+    assert pipe.predict([doc])[0].n_spans == 0

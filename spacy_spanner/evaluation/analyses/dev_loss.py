@@ -9,7 +9,7 @@ from spacy.util import minibatch
 
 from ...errors import Errors
 from ...pipeline.annotations import annotated_spans
-from ...pipeline.labelled_pipe import LabelledPipe
+from ...pipeline.component import SpanRecognizer
 
 DOCS_AT_ONCE = 64
 # Losses of models with and without smoothing can only be compared on hard targets.
@@ -23,7 +23,7 @@ def find_component(nlp: Language, name: str = "") -> str:
     RETURNS (str): the name.
     RAISES (ValueError): SP079 where it cannot be told.
     """
-    names = [one for one, pipe in nlp.pipeline if isinstance(pipe, LabelledPipe)]
+    names = [one for one, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)]
     if name in names or (not name and len(names) == 1):
         return name or names[0]
     present = ", ".join(names) or "none"

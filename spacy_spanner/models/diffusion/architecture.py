@@ -9,8 +9,8 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...layers.span_model import SpanInput, build_span_model
-from ...layers.torch_head import HeadOutput
 from ...settings import Rule, at_least, even, fraction, one_of, require, yes_or_no
+from ...spans.table import SpanTable
 from .module import CLASSIFIERS, DiffusionModule
 from .pointer import POINTERS
 from .tokens import POOLINGS
@@ -33,7 +33,7 @@ def build_diffusion_model(
     n_widths: int = 32,
     dropout: float = 0.1,
     input_dropout: float = 0.1,
-) -> Model[SpanInput, HeadOutput]:
+) -> Model[SpanInput, SpanTable]:
     """Build the denoiser of spans on an encoder.
 
     tok2vec (Model): the encoder, or a listener to a shared one.

@@ -9,8 +9,8 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from ...layers.span_model import SpanInput, build_span_model
-from ...layers.torch_head import HeadOutput
 from ...settings import at_least, even, fraction, one_of, require
+from ...spans.table import SpanTable
 from .module import OFFSETS, LocateLabelModule
 
 
@@ -23,7 +23,7 @@ def build_locate_label_model(
     offsets: str = "linear",
     dropout: float = 0.2,
     input_dropout: float = 0.1,
-) -> Model[SpanInput, HeadOutput]:
+) -> Model[SpanInput, SpanTable]:
     """Build filter, boundary regressor and classifier on an encoder.
 
     tok2vec (Model): the encoder, or a listener to a shared one.

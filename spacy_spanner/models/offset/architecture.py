@@ -10,8 +10,8 @@ from thinc.types import Floats2d
 
 from ...errors import Errors
 from ...layers.span_model import SpanInput, build_span_model
-from ...layers.torch_head import HeadOutput
 from ...settings import at_least, even, fraction, one_of, require
+from ...spans.table import SpanTable
 from .convolution import ConvolutionShape
 from .fusion import PlaceEmbeddings
 from .module import OffsetModule
@@ -35,7 +35,7 @@ def build_offset_model(
     conv_types: bool = False,
     dropout: float = 0.2,
     input_dropout: float = 0.1,
-) -> Model[SpanInput, HeadOutput]:
+) -> Model[SpanInput, SpanTable]:
     """Build the boundary offset network on an encoder.
 
     tok2vec (Model): the encoder, or a listener to a shared one.

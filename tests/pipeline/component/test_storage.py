@@ -3,7 +3,7 @@
 import copy
 import pickle
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import pytest
 import spacy
@@ -16,6 +16,7 @@ from ...helpers import (
     blank_pipeline,
     copy_of,
     make_examples,
+    predicted_rows,
     spans_of,
     train,
 )
@@ -43,9 +44,9 @@ def test_pickled_component_predicts_the_same(nlp: Language, factory: str) -> Non
     pipe = nlp.get_pipe(factory)
     loaded = pickle.loads(pickle.dumps(pipe))
     docs = [nlp.make_doc(text) for text in MANY]
-    expected = pipe.predict(docs)
+    expected = predicted_rows(pipe, docs)
     assert any(expected)
-    assert loaded.predict(docs) == expected
+    assert predicted_rows(loaded, docs) == expected
 
 
 def test_deepcopied_model_predicts_the_same_and_is_independent(
@@ -112,3 +113,22 @@ def test_a_setting_changed_in_place_is_checked_and_holds(
 def test_settings_changed_in_cfg_are_stored(own_nlp: Language, factory: str) -> None:
     own_nlp.get_pipe(factory).cfg["threshold"] = 1.0
     assert copy_of(own_nlp).get_pipe(factory).settings.threshold == 1.0
+
+
+@pytest.mark.parametrize("value", [0.6, 0.1 + 0.2, 1 / 3, 0.7999999999999999])
+@pytest.mark.parametrize("by_disk", [False, True])
+def test_numbers_of_settings_are_the_same_after_storing(
+    nlp: Language, factory: str, tmp_path: Path, value: float, by_disk: bool
+) -> None:
+    pipe: Any = copy_of(nlp).get_pipe(factory)
+    names = [name for name, old in pipe.cfg.items() if isinstance(old, float)]
+    changed = {name: value for name in names}
+    pipe.cfg.update(changed, label_thresholds={"GPE": value})
+    loaded: Any = copy_of(nlp).get_pipe(factory)
+    if by_disk:
+        pipe.to_disk(tmp_path / "pipe")
+        loaded.from_disk(tmp_path / "pipe")
+    else:
+        loaded.from_bytes(pipe.to_bytes())
+    assert "threshold" in names
+    assert loaded.cfg == pipe.cfg

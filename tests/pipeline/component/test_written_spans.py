@@ -7,7 +7,15 @@ import pytest
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ...helpers import NESTED, SEVERAL_LABELS, scored_spans, spans_of, texts, trained
+from ...helpers import (
+    NESTED,
+    SEVERAL_LABELS,
+    predicted_rows,
+    scored_spans,
+    spans_of,
+    texts,
+    trained,
+)
 
 
 def test_scores_are_float32_between_0_and_1(alone: List[Doc]) -> None:
@@ -23,7 +31,7 @@ def test_scores_are_those_of_predict_in_the_order_of_spans(
 ) -> None:
     pipe = nlp.get_pipe(factory)
     text = NESTED[0][0]
-    (predicted,) = pipe.predict([nlp.make_doc(text)])
+    (predicted,) = predicted_rows(pipe, [nlp.make_doc(text)])
     assert len({span.score for span in predicted}) > 1
     assert scored_spans(nlp(text)) == [
         (span.start, span.end, pipe.labels[span.label], pytest.approx(span.score))

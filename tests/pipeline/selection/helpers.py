@@ -5,7 +5,7 @@ from typing import Any, Sequence, Tuple
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_spanner.spans.table import ScoredSpan
+from spacy_spanner.spans.table import SpanTable
 
 from ...helpers import COURT_WORDS, NESTED
 
@@ -27,7 +27,7 @@ def write(
     with_settings(nlp, **config)
     pipe = nlp.get_pipe(nlp.pipe_names[0])
     assert pipe.labels == ("GPE", "ORG", "PER")
-    pipe.set_annotations([doc], [[ScoredSpan(*span) for span in spans]])
+    pipe.set_annotations([doc], [SpanTable.of(spans)])
     return doc
 
 

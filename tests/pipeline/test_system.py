@@ -6,8 +6,8 @@ from typing import List, NoReturn
 import pytest
 from spacy.language import Language
 
-from spacy_spanner.pipeline import freed_memory
-from spacy_spanner.pipeline.freed_memory import (
+from spacy_spanner.pipeline import system
+from spacy_spanner.pipeline.system import (
     MUCH,
     VERY_MUCH,
     FreedMemory,
@@ -42,10 +42,10 @@ def test_a_library_that_cannot_give_back_is_left_alone(
     def no_library(name: None) -> NoReturn:
         raise TypeError
 
-    monkeypatch.setattr(freed_memory.ctypes, "CDLL", no_library)
-    freed_memory._trim.cache_clear()
+    monkeypatch.setattr(system.ctypes, "CDLL", no_library)
+    system._trim.cache_clear()
     give_back()
-    freed_memory._trim.cache_clear()
+    system._trim.cache_clear()
 
 
 def test_nothing_is_known_of_a_system_that_does_not_tell(
@@ -54,7 +54,7 @@ def test_nothing_is_known_of_a_system_that_does_not_tell(
     def no_file(path: object, encoding: str) -> NoReturn:
         raise FileNotFoundError
 
-    monkeypatch.setattr(freed_memory.Path, "read_text", no_file)
+    monkeypatch.setattr(system.Path, "read_text", no_file)
     assert resident_bytes() == 0
 
 
@@ -66,8 +66,8 @@ class Heap:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.resident = self.in_use
         self.n_returns = 0
-        monkeypatch.setattr(freed_memory, "resident_bytes", lambda: self.resident)
-        monkeypatch.setattr(freed_memory, "give_back", self.give_back)
+        monkeypatch.setattr(system, "resident_bytes", lambda: self.resident)
+        monkeypatch.setattr(system, "give_back", self.give_back)
 
     def give_back(self) -> None:
         self.resident = self.in_use

@@ -1,85 +1,89 @@
-"""A trainable pipe that is stored whole or not at all, and never loaded damaged.
+"""Store a component whole or not at all, and never load it damaged.
 
 spaCy writes the parts of a component over those that are there, and reads whatever it
-finds. Here all parts are complete before the first takes its place, and their digests
-go with them: a flipped bit in a weight makes a number like any other.
+finds. Here all parts are complete before the first takes its place, and digests are
+stored with them: a flipped bit in a weight makes a number like any other.
 """
 
+import json
 import warnings
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
 
 import srsly
-from spacy.pipeline import TrainablePipe
-from spacy.util import ensure_path
 from thinc.api import Model, get_array_module
 
 from ..errors import Errors, Warnings
 from ..files import staged_folder
 from ..training.owners import torch_shims
+from .state import require_same_labels
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
 
+Parts = Dict[str, Any]  # what is stored of a component, by name
 
-class StoredPipe(TrainablePipe):
-    """Adds digests to what spaCy stores of a component, and checks what it loads."""
 
-    def to_bytes(self, *, exclude: Iterable[str] = tuple()) -> bytes:
-        """RETURNS (bytes): settings, labels, weights, and their digests.
+def complete_bytes(stored: bytes, cfg: Dict[str, Any]) -> bytes:
+    """RETURNS (bytes): what spaCy's `to_bytes` made, exact settings, and digests."""
+    message: Any = srsly.msgpack_loads(stored)
+    if CFG in message:
+        message[CFG] = exact_json(cfg)
+    message[DIGESTS] = digests_of(message)
+    return srsly.msgpack_dumps(message)
 
-        exclude (Iterable[str]): parts to leave out.
-        """
-        message: Any = srsly.msgpack_loads(super().to_bytes(exclude=exclude))
-        message[DIGESTS] = digests_of(message)
-        return srsly.msgpack_dumps(message)
 
-    def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
-        """Store settings, labels, weights, and their digests. What is there stays as
-        it is until all of these are written.
+def write_whole(path: Path, write: Callable[[Path], None], cfg: Dict[str, Any]) -> None:
+    """Write the folder of a component. What is there stays until all is written.
 
-        path (str / Path): the folder of the component.
-        exclude (Iterable[str]): parts to leave out.
-        """
-        with staged_folder(ensure_path(path)) as staged:
-            super().to_disk(staged, exclude=exclude)
-            digests = digests_of(_read_parts(staged))
-            (staged / DIGESTS).write_bytes(digests)
+    path (Path): the folder.
+    write (Callable): writes the parts into the folder that it gets.
+    cfg (Dict[str, Any]): the settings.
+    """
+    with staged_folder(path) as staged:
+        write(staged)
+        if (staged / CFG).exists():
+            (staged / CFG).write_text(exact_json(cfg), encoding="utf8")
+        (staged / DIGESTS).write_bytes(digests_of(read_parts(staged)))
 
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()
-    ) -> "StoredPipe":
-        """Load settings, labels and weights.
 
-        RAISES (ValueError): SP148 for what is damaged, SP149 for weights that are no
-            numbers.
-        """
-        check_parts(_unpack(bytes_data, self.name), exclude, f"'{self.name}'")
-        super().from_bytes(bytes_data, exclude=exclude)
-        self._check_loaded()
-        return self
+def exact_json(cfg: Dict[str, Any]) -> str:
+    """RETURNS (str): settings with all digits of their numbers. The JSON that spaCy
+    writes has ten digits, and its reader returns 0.6 as 0.6000000000000001.
+    """
+    return json.dumps(cfg, indent=2, ensure_ascii=False)
 
-    def from_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> "StoredPipe":
-        """Load settings, labels and weights.
 
-        RAISES (ValueError): SP148 for what is damaged, SP149 for weights that are no
-            numbers.
-        """
-        folder = ensure_path(path)
-        check_parts(_read_parts(folder), exclude, f"'{self.name}' ({folder})")
-        super().from_disk(folder, exclude=exclude)
-        self._check_loaded()
-        return self
+def read_cfg(parts: Mapping[str, Any]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): settings with exactly the numbers that were stored."""
+    cfg: Dict[str, Any] = json.loads(parts[CFG])
+    return cfg
 
-    def _check_loaded(self) -> None:
-        """Find out at once what would otherwise be found out in prediction."""
-        broken = tensors_without_numbers(self.model)
-        if broken:
-            raise ValueError(
-                Errors.SP149.format(
-                    component=self.name, count=len(broken), first=broken[0]
-                )
-            )
+
+def load_whole(
+    pipe: Any, load: Callable[[], Any], parts: Parts, exclude: Iterable[str]
+) -> None:
+    """Load a component, and check that its parts belong together.
+
+    pipe (SpanRecognizer): the component.
+    load (Callable): spaCy's way of loading it.
+    parts (Parts): what is loaded, checked for damage.
+    RAISES (ValueError): SP007 if weights and labels do not belong together, SP149 for
+        weights that are not finite, SP002 for settings out of their limits.
+    """
+    head = pipe.model.get_ref("output_layer")
+    before = head.maybe_get_dim("nO")
+    try:
+        load()
+    except ValueError:
+        # Thinc refuses to change a dimension, without saying of what.
+        require_same_labels(before, pipe.labels, pipe.name)
+        raise
+    if CFG not in exclude:
+        pipe.cfg.update(read_cfg(parts))
+    require_numbers(pipe.model, pipe.name)
+    require_same_labels(head.maybe_get_dim("nO"), pipe.labels, pipe.name)
+    _ = pipe.settings  # checks all settings
 
 
 def digests_of(parts: Mapping[str, bytes]) -> bytes:
@@ -94,12 +98,17 @@ def _digest(data: Any) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _read_parts(folder: Path) -> Dict[str, bytes]:
+def read_parts(folder: Path) -> Parts:
+    """RETURNS (Parts): the files of a stored component."""
     files = [folder / name for name in (CFG, MODEL, DIGESTS)]
     return {file.name: file.read_bytes() for file in files if file.is_file()}
 
 
-def _unpack(bytes_data: bytes, component: str) -> Dict[str, bytes]:
+def unpack(bytes_data: bytes, component: str) -> Parts:
+    """RETURNS (Parts): what `to_bytes` stored.
+
+    RAISES (ValueError): SP148 if it cannot be unpacked.
+    """
     try:
         message: Any = srsly.msgpack_loads(bytes_data)
     except (ValueError, TypeError) as error:
@@ -144,8 +153,8 @@ def check_parts(parts: Mapping[str, Any], exclude: Iterable[str], place: str) ->
 def _read_json(data: Any) -> Tuple[Dict[str, Any], str]:
     """RETURNS (Tuple[Dict[str, Any], str]): a mapping, and what is wrong with it."""
     try:
-        found = srsly.json_loads(data)
-    except (ValueError, TypeError) as error:
+        found = json.loads(data)
+    except (ValueError, TypeError, RecursionError) as error:
         return {}, f"is no JSON ({error})"
     return (found, "") if isinstance(found, dict) else ({}, "holds no mapping")
 
@@ -160,6 +169,18 @@ def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
     if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
         return "holds no list of labels"
     return "" if len(set(labels)) == len(labels) else "holds a label twice"
+
+
+def require_numbers(model: Model, component: str) -> None:
+    """Find out at once what would otherwise show only in prediction.
+
+    RAISES (ValueError): SP149 for weights that are not finite.
+    """
+    broken = tensors_without_numbers(model)
+    if broken:
+        raise ValueError(
+            Errors.SP149.format(component=component, count=len(broken), first=broken[0])
+        )
 
 
 def tensors_without_numbers(model: Model) -> List[str]:

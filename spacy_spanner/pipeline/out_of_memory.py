@@ -1,4 +1,4 @@
-"""Say what to do when there is not enough memory."""
+"""Name the settings that limit memory when there is not enough of it."""
 
 from contextlib import contextmanager
 from typing import Any, Iterator, Sequence
@@ -6,14 +6,14 @@ from typing import Any, Iterator, Sequence
 import torch
 
 from ..errors import Errors
-from .torch_head import HeadTask
+from ..layers.torch_head import HeadWork
 
 # torch's allocator for the CPU raises no class of its own.
 PHRASES = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """RETURNS (bool): whether numpy, cupy or torch asked for memory in vain."""
+    """RETURNS (bool): whether numpy, cupy or torch failed to allocate memory."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     text = str(error).lower()
@@ -22,13 +22,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def memory_explained(
-    component: str, docs: Sequence[Any], task: HeadTask
+    component: str, docs: Sequence[Any], work: HeadWork
 ) -> Iterator[None]:
-    """Name the settings that bound the memory when there was not enough.
+    """Say what to do if memory runs out.
 
     component (str): name of the component.
-    docs (Sequence[Any]): what was being read.
-    task (HeadTask): what was being done.
+    docs (Sequence[Any]): the documents being processed.
+    work (HeadWork): their windows.
     RAISES (MemoryError): SP146.
     """
     try:
@@ -42,8 +42,8 @@ def memory_explained(
                 component=component,
                 docs=len(docs),
                 tokens=sum(map(len, docs)),
-                longest=int(task.plan.lengths.max(initial=0)),
-                max_cells=task.max_cells,
+                longest=int(work.plan.lengths.max(initial=0)),
+                max_cells=work.max_cells,
                 problem=lines[0],
             )
         ) from error

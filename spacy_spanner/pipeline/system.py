@@ -1,8 +1,8 @@
-"""Freed memory goes back to the system before work that needs much.
+"""System matters: threads after a fork, and freed memory that returns to the system.
 
 The tensors of a training step have other sizes than those of the step before, and the
 allocator of the C library keeps what was freed for tensors that fit. A batch with a
-long sentence fits nowhere, and is put on top of all that; so is what an evaluation
+long sentence fits nowhere and is allocated on top of that; so is what an evaluation
 between the steps reads.
 """
 
@@ -12,25 +12,41 @@ from functools import cache
 from pathlib import Path
 from typing import Callable, Optional
 
-# Returning memory and asking for it again takes some tenths of a second. It is worth
-# that where a good deal has gathered, and the next step will not find its place in it,
-# or where very much has. What other limits cost and bring is in docs/performance.md.
+import torch
+
+# Returning memory and asking for it again takes some tenths of a second. That is worth
+# it where much has gathered and the next step will not fit into it, or where very much
+# has. docs/performance.md has the costs and gains of other limits.
 MUCH = 600 * 1024**2
 VERY_MUCH = 2 * MUCH
 LARGE = 2.0  # times the mean size of the steps before
 SHARE_OF_NEW = 0.05  # of the last step in this mean
 
 
+def one_thread_after_fork() -> None:
+    """Keep children of this process, as of `nlp.pipe(n_process=2)`, from hanging.
+
+    libgomp's worker threads do not survive a fork, and the first parallel torch
+    operation in the child would wait for them forever.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_use_one_thread)
+
+
+def _use_one_thread() -> None:
+    torch.set_num_threads(1)
+
+
 class FreedMemory:
-    """Gives back what a series of steps has freed, where the next needs it."""
+    """Returns the memory that past steps have freed when the next step needs it."""
 
     def __init__(self) -> None:
-        """Know nothing of the sizes to come."""
+        """Start without knowledge of sizes."""
         self.mean_size: Optional[float] = None
-        self.least = 0  # bytes that were resident when memory was last given back
+        self.least = 0  # bytes that were resident when memory was last returned
 
     def before_step(self, size: int) -> None:
-        """Call this before a step asks for its tensors.
+        """Call this before a step allocates its tensors.
 
         size (int): what the memory of the step grows with, such as padded tokens.
         """
@@ -54,14 +70,14 @@ class FreedMemory:
 
 
 def give_back() -> None:
-    """Return what is free to the system, where the C library can: glibc."""
+    """Return free memory to the system, where the C library can: glibc."""
     trim = _trim()
     if trim is not None:
         trim(0)
 
 
 def resident_bytes() -> int:
-    """RETURNS (int): the memory of this process, or 0 where Linux does not tell."""
+    """RETURNS (int): the memory of this process, or 0 where it is unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

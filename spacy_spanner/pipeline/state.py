@@ -1,0 +1,106 @@
+"""What a component knows besides its weights: settings and labels, which live in `cfg`.
+
+`cfg` is the only place for settings: it is stored, spaCy's commands write to it, and
+what is changed there holds from the next call on.
+"""
+
+from copy import deepcopy
+from dataclasses import fields
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Type
+
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..errors import Errors
+from ..models.codec import SpanCodec
+from ..settings import SpanSettings
+
+# What stands in `cfg` besides settings: the labels, and the size of the training data.
+NO_SETTINGS = ("labels", "trained_on")
+
+
+class MadeSettings(NamedTuple):
+    """The settings of a component, checked.
+
+    settings (SpanSettings): those that all span components share.
+    codec (SpanCodec): the model's mathematics with its own settings.
+    """
+
+    settings: SpanSettings
+    codec: SpanCodec
+
+
+class SettingsReader:
+    """Makes settings from `cfg`, and makes them again only when `cfg` has changed."""
+
+    def __init__(self, codec_type: Type[Any]) -> None:
+        """codec_type (Type[SpanCodec]): the codec's class; its fields are settings."""
+        self.codec_type = codec_type
+        self._seen: Tuple[Any, ...] = ()
+        self._made: Optional[MadeSettings] = None
+
+    def read(self, cfg: Dict[str, Any]) -> MadeSettings:
+        """RETURNS (MadeSettings): the settings as they stand in `cfg`.
+
+        RAISES (ValueError): SP002 for a setting out of its limits.
+        """
+        # True equals 1 but is no number, so types count.
+        types = [type(value) for value in cfg.values()]
+        if self._made is None or (cfg, types) != self._seen:
+            settings = SpanSettings(**_known(SpanSettings, cfg))
+            codec = self.codec_type(**_known(self.codec_type, cfg))
+            self._made = MadeSettings(settings, codec)
+            # A copy, to notice changes inside of lists and mappings.
+            self._seen = deepcopy(cfg), types
+        return self._made
+
+
+def _known(settings_type: Type[Any], cfg: Dict[str, Any]) -> Dict[str, Any]:
+    names = [field.name for field in fields(settings_type)]
+    return {name: cfg[name] for name in names if name in cfg}
+
+
+def label_ids(cfg: Dict[str, Any]) -> Dict[str, int]:
+    """RETURNS (Dict[str, int]): the id of each label, which is its place in `cfg`."""
+    return {label: index for index, label in enumerate(cfg["labels"])}
+
+
+def set_labels(
+    cfg: Dict[str, Any], labels: Sequence[str], head: Model, vocab: Vocab
+) -> None:
+    """Set the labels of a component.
+
+    head (Model): knows its number of labels once it has weights.
+    RAISES (ValueError): SP008 if that number differs.
+    """
+    if head.has_dim("nO") and head.get_dim("nO") != len(labels):
+        raise ValueError(
+            Errors.SP008.format(
+                component=head.name,
+                saved=head.get_dim("nO"),
+                present=len(labels),
+                labels=", ".join(labels),
+            )
+        )
+    cfg["labels"] = list(labels)
+    for label in labels:
+        vocab.strings.add(label)
+
+
+def require_same_labels(
+    n_weights: Optional[int], labels: Sequence[str], component: str
+) -> None:
+    """Compare the number of labels of the weights and of the settings.
+
+    n_weights (Optional[int]): None for weights that do not exist yet.
+    RAISES (ValueError): SP007 if they differ.
+    """
+    if n_weights is not None and n_weights != len(labels):
+        raise ValueError(
+            Errors.SP007.format(
+                component=component,
+                weights=n_weights,
+                settings=len(labels),
+                labels=", ".join(labels),
+            )
+        )
