@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from .. import __version__
 from ..errors import Errors
-from ..pipeline.labelled_pipe import NO_SETTINGS
+from ..pipeline.state import NO_SETTINGS
 from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
 from .confusion import boundary_errors, label_confusion, offset_table
 from .counts import by_type, count_groups
