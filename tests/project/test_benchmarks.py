@@ -118,7 +118,7 @@ def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
     assert {path.stem for path in tmp_path.glob("*.json")} == set(names)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf8")
     assert "smoke test" in page
-    for title in ("Machine", "Targets", "Speed", "Start of an interpreter"):
+    for title in ("Machine", "Targets", "Speed", "Start-up time"):
         assert f"## {title}" in page
     for factory in FACTORIES:
         assert f"| {factory} |" in page
