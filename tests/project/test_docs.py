@@ -1,4 +1,4 @@
-"""The docs are correct: examples run, named files exist, generated parts are current."""
+"""The docs are correct: examples run, named files exist, generated parts match."""
 
 import contextlib
 import io
