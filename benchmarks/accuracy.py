@@ -51,13 +51,13 @@ def measure(
     later: Sequence[str],
     **budget: Any,
 ) -> List[Dict[str, Any]]:
-    """Train one system on the training part, and score it on the test part.
+    """Train a system on the train split and score it on the test split.
 
-    settings (Dict[str, Any]): of the component, where they differ from its defaults.
-    later (Sequence[str]): settings to change after training, each for itself.
+    settings (Dict[str, Any]): settings of the component that differ from the defaults.
+    later (Sequence[str]): settings to change after training, one at a time.
     **budget: see `train_from_start`.
     RETURNS (List[Dict[str, Any]]): a row of the table, and one for each later change.
-        The last epoch counts; nothing is chosen on the test part.
+        The model of the last epoch is scored; nothing is chosen on the test split.
     """
     nlp = build_pipeline(system, encoder, settings)
     corpus = read_corpus(dataset, folder, nlp)
@@ -77,7 +77,7 @@ def measure(
 def score_changed(
     nlp: Language, system: str, test: Sequence[Example], change: str
 ) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): scores with a setting that differs; "" for none."""
+    """RETURNS (Dict[str, Any]): scores with one setting changed; "" for no change."""
     pipe: Any = nlp.get_pipe(system)
     saved = dict(pipe.cfg)
     pipe.cfg.update(read_settings([change] if change else []))
@@ -87,15 +87,15 @@ def score_changed(
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): the cells of one line."""
+    """RETURNS (List[str]): the cells of a table row."""
     shares = [percent(result[name]) for name in SCORES.values()]
     cost = [f"{result['seconds']:.0f}", f"{result['memory_mb']:.0f}"]
     return [result["model"], str(result["seed"]), *shares, *cost]
 
 
 def to_means(results: List[Dict[str, Any]]) -> List[List[str]]:
-    """RETURNS (List[List[str]]): means and standard deviations over seeds, a line for
-    each model.
+    """RETURNS (List[List[str]]): a row per model with the means and standard deviations
+    over seeds.
     """
     lines = []
     for model in dict.fromkeys(result["model"] for result in results):
@@ -113,17 +113,17 @@ def main(
     encoder: str = ENCODER,
     epochs: int = typer.Option(20),
     batch_size: int = typer.Option(8),
-    seeds: str = typer.Option("0", help="Numbers with commas"),
-    decay: bool = typer.Option(True, help="Let learning rates fall to 0"),
+    seeds: str = typer.Option("0", help="Comma-separated seeds"),
+    decay: bool = typer.Option(True, help="Decay the learning rates to 0"),
     settings: List[str] = typer.Option(
-        [], "--set", help="Setting of the components, such as boundary_smoothing=0"
+        [], "--set", help="Setting of the components, for example boundary_smoothing=0"
     ),
     later: List[str] = typer.Option(
-        [], help="Setting to change after training, to score that too"
+        [], help="Setting to change after training and score as well"
     ),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Train and test every model with every seed, each in a process of its own."""
+    """Train and test every model with every seed, each in its own process."""
     results = []
     for seed in map(int, seeds.split(",")):
         for model in models.split(","):

@@ -1,12 +1,12 @@
-"""Words per second of `spanner annotate`: two single-threaded workers against one.
+"""Compare the speed of `spanner annotate` with one and two single-threaded workers.
 
 python benchmarks/annotate.py training/mine/model-best corpus/demo/train.spacy
 
-Each measurement is a run of its own over copies of the same texts. What counts is the
-time from the first finished part to the last, so that loading the pipeline and starting
-Ray do not: on a corpus that takes hours they are nothing. Both are only as good as the
-machine is free. The processor time of a word is not: from it comes the ratio that two
-free cores would give.
+Each measurement is a separate run over copies of the same texts. The time is measured
+from the first finished part to the last. It excludes loading the pipeline and starting
+Ray, which are negligible on a corpus that takes hours. Words per second and their ratio
+depend on the load of the machine. The processor time per word does not: it gives the
+ratio that two idle cores would reach.
 """
 
 import json
@@ -38,11 +38,11 @@ def measure(system: str, *, model: str, corpus: str, workers: int) -> Dict[str, 
     """Annotate a corpus.
 
     system (str): "local" or "ray".
-    RETURNS (Dict[str, float]): words per second, and microseconds of processor time for
-        a word.
+    RETURNS (Dict[str, float]): words per second, and microseconds of processor time per
+        word.
     """
     annotator = SpanAnnotator(str(Path(model).absolute()), threads=1)
-    # Ray makes its workers nicer than other processes, those of the pool are not.
+    # Ray lowers the priority of its workers; the pool does not.
     os.environ.setdefault("RAY_worker_niceness", "0")
     engine: Any = partial(run_pool, n_process=workers)
     if system == "ray":
@@ -51,7 +51,7 @@ def measure(system: str, *, model: str, corpus: str, workers: int) -> Dict[str, 
     with tempfile.TemporaryDirectory() as folder:
         request = Request(annotator, [corpus], Path(folder), part_size=size)
         with prepared(request) as run, closing(annotate_parts(run, engine)) as reports:
-            # Every worker has loaded the pipeline when each has finished a part.
+            # Once each worker has finished a part, all have loaded the pipeline.
             for _ in range(workers):
                 next(reports)
             start = time.perf_counter()
@@ -63,7 +63,7 @@ def measure(system: str, *, model: str, corpus: str, workers: int) -> Dict[str, 
 
 
 def write_corpus(path: Path, data: Path, copies: int) -> None:
-    """Write the texts of a `.spacy` file, each several times, as JSON Lines."""
+    """Write several copies of the texts of a `.spacy` file as JSON Lines."""
     texts = [doc.text for doc in DocBin().from_disk(data).get_docs(Vocab())]
     with path.open("w", encoding="utf8") as file:
         for _ in range(copies):
@@ -71,7 +71,7 @@ def write_corpus(path: Path, data: Path, copies: int) -> None:
 
 
 def summarize(system: str, rounds: Dict[int, List[Dict[str, float]]]) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): medians over rounds, and ratios of two to one."""
+    """RETURNS (Dict[str, Any]): medians over rounds, ratios of two workers to one."""
 
     def middle(workers: int, name: str) -> float:
         return median(run[name] for run in rounds[workers])
@@ -91,21 +91,21 @@ COLUMNS = {
     "one": ("1 worker w/s", "{:,.0f}"),
     "two": ("2 workers w/s", "{:,.0f}"),
     "ratio": ("ratio", "{:.2f}"),
-    "cost_of_one": ("µs a word", "{:.1f}"),
+    "cost_of_one": ("µs per word", "{:.1f}"),
     "cost_of_two": ("with 2", "{:.1f}"),
-    "free_ratio": ("ratio if free", "{:.2f}"),
+    "free_ratio": ("ratio if idle", "{:.2f}"),
 }
 
 
 def main(
     model: str = typer.Argument(..., help="Trained pipeline"),
     data: Path = typer.Argument(..., help="A .spacy file with texts"),
-    systems: str = typer.Option("local,ray", help="Engines with commas"),
-    copies: int = typer.Option(100, help="How often every text is annotated"),
-    rounds: int = typer.Option(3, help="How often the systems take turns"),
+    systems: str = typer.Option("local,ray", help="Comma-separated engines"),
+    copies: int = typer.Option(100, help="Number of copies of each text"),
+    rounds: int = typer.Option(3, help="Number of rounds"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Compare two workers with one."""
+    """Compare two workers with one worker."""
     names = systems.split(",")
     measured: Dict[str, Dict[int, List[Dict[str, float]]]] = {
         name: {1: [], 2: []} for name in names

@@ -1,8 +1,8 @@
-"""What a new interpreter spends until a component exists, for `startup.py`.
+"""Measure the steps from a new interpreter to a component, for `startup.py`.
 
 python benchmarks/cold_start.py span_biaffine
 
-Prints seconds as JSON. Imports nothing that is measured before it is measured.
+Prints seconds as JSON. Measured modules are not imported before their measurement.
 """
 
 import json
@@ -14,7 +14,7 @@ FACTORIES = ("biaffine", "locate_label", "diffusion", "offset")
 
 
 def main() -> None:
-    """Import spaCy, then this package with all that its entry points name, then make a
+    """Import spaCy, then this package with the modules of all factories, then create a
     pipeline with the component.
     """
     ticks = [time.perf_counter()]

@@ -1,4 +1,4 @@
-"""What all benchmarks share: data, systems, training."""
+"""Data, systems and training that all benchmarks share."""
 
 import json
 import random
@@ -21,8 +21,8 @@ SPANS_KEY = "ents"
 MODELS = "span_biaffine,span_locate_label,span_diffusion,span_offset,spancat"
 DROPOUT = 0.1
 
-# Train and test files below the data folder. For "genia", the dev part is the training
-# data, because the original train part is large.
+# Train and test files in the data folder. For "genia", models are trained on the dev
+# split, because the original train split is large.
 DATASETS = {
     "genia": ("genia/genia.dev.iob2", "genia/genia.test.iob2"),
     "wnut17": ("wnut17/wnut17train.conll", "wnut17/emerging.test.annotated"),
@@ -56,13 +56,13 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(name: str, folder: Path, nlp: Language) -> Corpus:
-    """RETURNS (Corpus): the dataset of that name below the folder."""
+    """RETURNS (Corpus): the dataset of that name in the data folder."""
     paths = (folder / relative for relative in DATASETS[name])
     return Corpus(*(list(read_docs(path, nlp, format="conll")) for path in paths))
 
 
 def to_examples(docs: Sequence[Doc]) -> List[Example]:
-    """RETURNS (List[Example]): gold beside a document with the same bare tokens."""
+    """RETURNS (List[Example]): gold documents, paired with unannotated copies."""
     return [
         Example(Doc(doc.vocab, words=[token.text for token in doc]), doc)
         for doc in docs
@@ -70,9 +70,9 @@ def to_examples(docs: Sequence[Doc]) -> List[Example]:
 
 
 def read_settings(texts: Sequence[str]) -> Dict[str, Any]:
-    """Read settings of a component that were given as "name=value" or "a.b=value".
+    """Parse settings of a component from "name=value" or "a.b=value".
 
-    RETURNS (Dict[str, Any]): nested where a name has dots, values read as JSON.
+    RETURNS (Dict[str, Any]): nested by the dots in names, with values parsed as JSON.
     """
     settings: Dict[str, Any] = {}
     for text in texts:
@@ -91,12 +91,12 @@ def read_settings(texts: Sequence[str]) -> Dict[str, Any]:
 def build_pipeline(
     system: str, encoder: str, settings: Optional[Dict[str, Any]] = None
 ) -> Language:
-    """Build a pipeline of one component.
+    """Build a pipeline with a single component.
 
-    system (str): a factory of this package, "spancat", or "encoder" for a bare tok2vec.
+    system (str): a factory of this package, "spancat", or "encoder" for tok2vec alone.
     encoder (str): a key of `ENCODERS`.
-    settings (Optional[Dict[str, Any]]): of a factory of this package.
-    RETURNS (Language): not initialized.
+    settings (Optional[Dict[str, Any]]): settings for a factory of this package.
+    RETURNS (Language): the pipeline, not initialized.
     """
     nlp = spacy.blank("en")
     tok2vec = ENCODERS[encoder]
@@ -119,9 +119,9 @@ def train_epoch(
     batch_size: int,
     rng: random.Random,
 ) -> Iterator[int]:
-    """Take one pass in random order, with spaCy's own update loop.
+    """Train for one epoch in random order with `nlp.update`.
 
-    YIELDS (int): after each step, the words of its batch.
+    YIELDS (int): the number of words in the batch, after each step.
     """
     order = list(examples)
     rng.shuffle(order)
@@ -131,19 +131,19 @@ def train_epoch(
 
 
 def start_training(nlp: Language, examples: Sequence[Example], seed: int) -> Optimizer:
-    """Seed everything and initialize.
+    """Set all random seeds and initialize the pipeline.
 
-    RETURNS (Optimizer): spaCy's default: Adam, learning rate 0.001.
+    RETURNS (Optimizer): spaCy's default optimizer, Adam with learning rate 0.001.
     """
     fix_random_seed(seed)
     return nlp.initialize(lambda: examples)
 
 
 def falling_rates(nlp: Language, encoder: str, n_steps: int) -> Optimizer:
-    """Make the optimizer of an encoder, with learning rates that fall to 0.
+    """Make the optimizer for an encoder, with learning rates that decay to 0.
 
-    RETURNS (Optimizer): spaCy's Adam for the CNN; for a pretrained encoder AdamW with
-        5e-5 for the encoder, 1e-3 for the head and 10 % of warm-up.
+    RETURNS (Optimizer): spaCy's Adam for the CNN; for a pretrained encoder, AdamW with
+        5e-5 for the encoder, 1e-3 for the head and 10 % warm-up.
     """
     if encoder == "cnn":
         optimizer = nlp.create_optimizer()
@@ -167,10 +167,11 @@ def train_from_start(
     seed: int = 0,
     decay: bool = True,
 ) -> float:
-    """Initialize, and train for some epochs.
+    """Initialize a pipeline and train it.
 
-    decay (bool): whether the learning rates fall to 0; else spaCy's default optimizer.
-    RETURNS (float): seconds of the training alone.
+    decay (bool): whether the learning rates decay to 0; otherwise spaCy's default
+        optimizer is used.
+    RETURNS (float): training time in seconds, without initialization.
     """
     optimizer = start_training(nlp, examples, seed)
     if decay:

@@ -1,10 +1,10 @@
-"""F1 and speed of span_diffusion against its denoising steps and spans in prediction.
+"""Measure F1 and speed of span_diffusion by its steps and spans in prediction.
 
 python benchmarks/diffusion_steps.py DATA --encoder cnn --epochs 20
 python benchmarks/diffusion_steps.py DATA --pipeline training/mine/model-best
 
-Without a pipeline, one is trained for each variant of the training. All are scored on
-the test part. With --plot, and matplotlib, the figures are drawn.
+Without --pipeline, one pipeline is trained for each variant. All are scored on the test
+split. --plot draws figures and requires matplotlib.
 """
 
 import time
@@ -38,7 +38,7 @@ HEADER = ("training", "steps", "spans", "P", "R", "F1", "words/s")
 def measure(
     nlp: Language, docs: Sequence[Doc], *, steps: int, spans: int
 ) -> Dict[str, Any]:
-    """Predict with other settings, without new training.
+    """Predict with other settings, without training again.
 
     RETURNS (Dict[str, Any]): scores, and words per second.
     """
@@ -60,7 +60,7 @@ def measure(
 def measure_all(
     name: str, nlp: Language, docs: Sequence[Doc], steps: str, spans: str
 ) -> Iterator[Dict[str, Any]]:
-    """YIELDS (Dict[str, Any]): a row for each pair of settings."""
+    """YIELDS (Dict[str, Any]): a row for each combination of settings."""
     measure(nlp, docs[:100], steps=1, spans=10)  # warm up
     for n_steps in map(int, steps.split(",")):
         for n_spans in map(int, spans.split(",")):
@@ -69,15 +69,15 @@ def measure_all(
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): the cells of one line."""
+    """RETURNS (List[str]): the cells of a table row."""
     percent = [f"{100 * (result[name] or 0):.1f}" for name in "prf"]
     settings = [str(result[name]) for name in ("training", "steps", "spans")]
     return [*settings, *percent, f"{result['words_per_second']:,.0f}"]
 
 
 def plot(results: Sequence[Dict[str, Any]], path: Path) -> None:
-    """Draw F1 and words per second against the number of spans, a line for each number
-    of steps and each training.
+    """Plot F1 and words per second by number of spans, with one line for each training
+    variant and number of steps.
     """
     from matplotlib import pyplot
 
@@ -103,14 +103,18 @@ def main(
     pipeline: Optional[Path] = typer.Option(None, help="A trained pipeline"),
     encoder: str = ENCODER,
     epochs: int = typer.Option(20),
-    variants: str = typer.Option(VARIANTS, help="Settings of trainings, with commas"),
-    steps: str = typer.Option("1,5,10", help="Numbers with commas"),
-    spans: str = typer.Option("10,20,30,60,90,120", help="Numbers with commas"),
-    limit: Optional[int] = typer.Option(None, help="Sentences to train and test on"),
+    variants: str = typer.Option(
+        VARIANTS, help="Comma-separated settings to train with"
+    ),
+    steps: str = typer.Option("1,5,10", help="Comma-separated numbers"),
+    spans: str = typer.Option("10,20,30,60,90,120", help="Comma-separated numbers"),
+    limit: Optional[int] = typer.Option(
+        None, help="Number of sentences to train and test on"
+    ),
     output: Optional[Path] = OUTPUT,
     plot_path: Optional[Path] = typer.Option(None, "--plot", help="PNG file to write"),
 ) -> None:
-    """Measure every number of steps with every number of spans."""
+    """Measure all combinations of steps and spans."""
     results: List[Dict[str, Any]] = []
     for name in variants.split(",") if pipeline is None else [str(pipeline)]:
         if pipeline is None:

@@ -1,10 +1,10 @@
-"""Whether memory grows while many documents are evaluated.
+"""Check whether memory grows while many documents are evaluated.
 
 python benchmarks/growth.py DATA --documents 50000
 
-Each model trains for a moment and is then scored again and again on new documents that
-are made of the test part. What memory it needs shows in the first of them; after that,
-none should be added. Needs Linux.
+Each model is trained briefly and then scored repeatedly on new documents made from the
+test split. It reaches its memory use with the first documents; after that, memory
+should not grow. Requires Linux.
 """
 
 from itertools import cycle
@@ -24,16 +24,16 @@ from wasabi import table
 
 TRAINING_WORDS = 2_000
 AT_ONCE = 1_000  # documents that exist at a time
-HEADER = ("system", "documents", "MB after a tenth", "MB at the end", "growth")
+HEADER = ("system", "documents", "MB after 10 %", "MB at the end", "growth")
 
 
 def evaluate_many(
     nlp: Language, docs: Sequence[Doc], n_documents: int
 ) -> List[Dict[str, Any]]:
-    """Score a pipeline on documents that do not stay.
+    """Score a pipeline on documents that are discarded afterwards.
 
-    docs (Sequence[Doc]): annotated; they repeat.
-    RETURNS (List[Dict[str, Any]]): the resident size after each portion.
+    docs (Sequence[Doc]): annotated documents, repeated as often as needed.
+    RETURNS (List[Dict[str, Any]]): the resident size after each thousand documents.
     """
     stream = cycle(docs)
     sizes = []
@@ -46,7 +46,7 @@ def evaluate_many(
 def measure(
     system: str, *, dataset: str, data: Path, encoder: str, n_documents: int
 ) -> Dict[str, Any]:
-    """Train, and evaluate many documents.
+    """Train a system and evaluate many documents.
 
     RETURNS (Dict[str, Any]): the row of the table, and all sizes.
     """
@@ -70,7 +70,7 @@ def measure(
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): the cells of one line."""
+    """RETURNS (List[str]): the cells of a table row."""
     numbers = [f"{result[key]:,.0f}" for key in ("documents", "early_mb", "last_mb")]
     return [result["system"], *numbers, f"{result['growth_mb']:+.1f}"]
 
@@ -80,10 +80,10 @@ def main(
     dataset: str = DATASET,
     models: str = SYSTEMS,
     encoder: str = ENCODER,
-    documents: int = typer.Option(50_000, help="Short sentences to evaluate"),
+    documents: int = typer.Option(50_000, help="Number of short sentences to evaluate"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Evaluate many documents with every model, each in a process of its own."""
+    """Evaluate many documents with every model, each in its own process."""
     setup = {"dataset": dataset, "encoder": encoder, "n_documents": documents}
     results = []
     for system in models.split(","):

@@ -1,9 +1,9 @@
-"""The time from one sentence to its entities.
+"""Measure the time that a single sentence takes.
 
 python benchmarks/latency.py DATA --encoder minilm
 
-All systems live in one process and read the same documents in turns, each document on
-its own. The median counts.
+All systems run in one process and take turns on the same documents, one document at a
+time. Medians are reported.
 """
 
 import gc
@@ -29,14 +29,14 @@ WARM_UP = 5
 def measure(
     runners: Dict[str, Runner], docs: List[Doc], rounds: int
 ) -> Dict[str, List[float]]:
-    """Let the systems read a document each in turn.
+    """Let the systems take turns on single documents.
 
-    docs (List[Doc]): as many as there are rounds, or fewer, which then repeat.
-    RETURNS (Dict[str, List[float]]): milliseconds on the wall.
+    docs (List[Doc]): one document per round; fewer documents are repeated.
+    RETURNS (Dict[str, List[float]]): wall clock times in milliseconds.
     """
     taken: Dict[str, List[float]] = {name: [] for name in runners}
     gc.collect()
-    gc.disable()  # a collection would fall on one of them
+    gc.disable()  # a collection would slow down a single system
     for turn in range(-WARM_UP, rounds):
         for name, runner in runners.items():
             doc = bare(docs[turn % len(docs)])
@@ -49,8 +49,8 @@ def measure(
 
 
 def summarize(taken: Dict[str, List[float]]) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): a row for each system, with the ratio to the bare
-    encoder.
+    """RETURNS (List[Dict[str, Any]]): a row for each system, with the ratio to the
+    encoder alone.
     """
     base = median(taken[BARE])
     return [
@@ -60,7 +60,7 @@ def summarize(taken: Dict[str, List[float]]) -> List[Dict[str, Any]]:
 
 
 def cut(docs: List[Doc], n_tokens: int) -> List[Doc]:
-    """RETURNS (List[Doc]): documents of that many words, one behind the other."""
+    """RETURNS (List[Doc]): consecutive documents of that many words each."""
     words = long_words(docs, sum(map(len, docs)))
     starts = range(0, len(words) - n_tokens + 1, n_tokens)
     return [Doc(docs[0].vocab, words=words[i : i + n_tokens]) for i in starts]
@@ -71,11 +71,11 @@ def main(
     dataset: str = DATASET,
     models: str = SYSTEMS,
     encoder: str = ENCODER,
-    tokens: int = typer.Option(25, help="Tokens of the sentence"),
-    rounds: int = typer.Option(100, help="How many sentences each system reads"),
+    tokens: int = typer.Option(25, help="Length of the sentence in tokens"),
+    rounds: int = typer.Option(100, help="Number of sentences per system"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Compare the time for one sentence with that of the encoder alone."""
+    """Compare the time for a single sentence with that of the encoder alone."""
     corpus = read_corpus(dataset, data, spacy.blank("en"))
     train = choose_texts(corpus.train, "sentences", TRAINING_WORDS)
     systems = [*BASELINES[encoder], *filter(None, models.split(","))]

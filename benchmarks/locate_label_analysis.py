@@ -1,10 +1,10 @@
-"""What the two stages of span_locate_label do: lengths, offsets, filter, proposals.
+"""Analyse the two stages of span_locate_label: lengths, offsets, filter and proposals.
 
 python benchmarks/locate_label_analysis.py DATA --encoder cnn --epochs 20
 python benchmarks/locate_label_analysis.py DATA --pipeline training/mine/model-best
 python benchmarks/locate_label_analysis.py test.spacy --pipeline PATH
 
-With --plot, and matplotlib, lengths and offsets are drawn.
+--plot draws lengths and offsets and requires matplotlib.
 """
 
 from collections import Counter
@@ -54,23 +54,23 @@ DOCS_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class WatchedCodec(LocateLabelCodec):
-    """The codec, which also remembers what the first stage said."""
+    """The codec, recording the output of the first stage."""
 
     seen: List[Tuple[int, Located]] = field(default_factory=list)
 
     def locate(self, reader: SpanReader, seeds: Spans) -> Located:
-        """Remember the number of seeds, and where those that are kept went."""
+        """Record the number of seeds, and the kept seeds with their new boundaries."""
         located = super().locate(reader, seeds)
         self.seen.append((len(seeds.window), located))
         return located
 
 
 class FirstStage(NamedTuple):
-    """The first stage over a corpus.
+    """Counts of the first stage over a corpus.
 
-    n_seeds, n_kept, n_proposals (int): before the filter, behind it, and different
-        spans behind the regressor.
-    offsets (Dict[str, Counter]): how often the start and the end were moved how far.
+    n_seeds, n_kept, n_proposals (int): seeds before the filter, seeds after it, and
+        distinct spans after the regressor.
+    offsets (Dict[str, Counter]): frequency of each offset, for "start" and "end".
     """
 
     n_seeds: int
@@ -82,7 +82,7 @@ class FirstStage(NamedTuple):
 def trained_pipeline(
     data: Path, dataset: str, encoder: str, epochs: int, settings: Dict[str, Any]
 ) -> Language:
-    """RETURNS (Language): trained on the training part, in batches of 8."""
+    """RETURNS (Language): a pipeline trained on the train split with batch size 8."""
     nlp = build_pipeline(FACTORY, encoder, settings)
     examples = to_examples(read_corpus(dataset, data, nlp).train)
     train_from_start(nlp, examples, encoder=encoder, epochs=epochs)
@@ -90,7 +90,7 @@ def trained_pipeline(
 
 
 def find_component(nlp: Language) -> str:
-    """RETURNS (str): name of the first component of the factory."""
+    """RETURNS (str): the name of the first span_locate_label component."""
     names = [
         name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == FACTORY
     ]
@@ -100,17 +100,17 @@ def find_component(nlp: Language) -> str:
 
 
 def read_test(data: Path, dataset: str, nlp: Language, key: str) -> List[Example]:
-    """RETURNS (List[Example]): of a `.spacy` file, or the test part of a dataset."""
+    """RETURNS (List[Example]): a `.spacy` file, or the test split of a dataset."""
     if data.is_file():
         return read_spacy(data, nlp, key)
     return to_examples(read_corpus(dataset, data, nlp).test)
 
 
 def watch_first_stage(pipe: Any, docs: Sequence[Doc]) -> FirstStage:
-    """Let the first stage read documents.
+    """Run the first stage on documents and record its output.
 
     pipe (SpanRecognizer): the component.
-    docs (Sequence[Doc]): as the components in front of it leave them.
+    docs (Sequence[Doc]): documents processed by the components before it.
     RETURNS (FirstStage): counts over all documents.
     """
     codec = WatchedCodec(**asdict(pipe.codec))
@@ -140,7 +140,7 @@ def watch_first_stage(pipe: Any, docs: Sequence[Doc]) -> FirstStage:
 
 
 def count_moves(before: Tensor, after: Tensor) -> Counter:
-    """RETURNS (Counter): moves in tokens; those of more than five are put together."""
+    """RETURNS (Counter): offsets in tokens; those larger than 5 are counted as 6."""
     moves = (after - before).cpu().numpy()
     limit = LARGEST_OFFSET + 1
     return Counter(np.clip(moves, -limit, limit).tolist())
@@ -149,10 +149,10 @@ def count_moves(before: Tensor, after: Tensor) -> Counter:
 def by_length(
     readings: Sequence[Reading], sizes: Sequence[int]
 ) -> List[Dict[str, Any]]:
-    """Score each length of entities, and groups of lengths.
+    """Score entities by length and by groups of lengths.
 
-    sizes (Sequence[int]): lengths that seeds have in training; others are marked.
-    RETURNS (List[Dict[str, Any]]): a row for each length that gold has.
+    sizes (Sequence[int]): seed lengths in training; other lengths are marked with *.
+    RETURNS (List[Dict[str, Any]]): a row for each length of a gold entity.
     """
     lengths = sorted({end - start for one in readings for start, end, _ in one.gold})
     ranges = {str(n) if n in sizes else f"{n}*": (n, n) for n in lengths}
@@ -192,7 +192,7 @@ def analyse(nlp: Language, data: Path, dataset: str) -> Dict[str, Any]:
 
 
 def print_tables(result: Dict[str, Any]) -> None:
-    """Print lengths, offsets, and what the filter lets pass."""
+    """Print scores by length, offsets, and the share of seeds that pass the filter."""
     rows = [
         (
             row["length"],
@@ -206,7 +206,7 @@ def print_tables(result: Dict[str, Any]) -> None:
     ]
     header = ("length", "entities", "P", "R", "F1")
     print(table(rows, header=header, divider=True, aligns=("l", *"rrrr")))
-    print("* no length of seeds in training (window_sizes)\n")
+    print("* not a seed length in training (window_sizes)\n")
     rows = [
         (
             name,
@@ -226,11 +226,11 @@ def print_tables(result: Dict[str, Any]) -> None:
         )
     )
     print(f"seeds: {result['seeds']:,}, of which the filter keeps {result['kept']:.1%}")
-    print(f"different proposals per entity: {result['proposals_per_entity']:.2f}")
+    print(f"distinct proposals per entity: {result['proposals_per_entity']:.2f}")
 
 
 def move_names() -> Dict[int, str]:
-    """RETURNS (Dict[int, str]): what the offsets that were counted are called."""
+    """RETURNS (Dict[int, str]): the names of the counted offsets."""
     limit = LARGEST_OFFSET + 1
     return {
         move: f"{move:+d} and beyond" if abs(move) == limit else f"{move:+d}"
@@ -239,8 +239,8 @@ def move_names() -> Dict[int, str]:
 
 
 def plot(result: Dict[str, Any], path: Path) -> None:
-    """Draw F1 by length, with seeds of that length in training or not, and how often
-    boundaries were moved how far.
+    """Plot F1 by length, for lengths with and without training seeds, and the
+    distribution of the offsets.
     """
     from matplotlib import pyplot
 
@@ -258,8 +258,8 @@ def plot(result: Dict[str, Any], path: Path) -> None:
         heights = [100 * shares.get(str(move), 0) for move in move_names()]
         axes[1].bar(places, heights, width=0.4, label=side)
     axes[1].set_yscale("log")
-    axes[1].set_xlabel("predicted offset, in whole tokens (the outermost: and beyond)")
-    axes[1].set_ylabel("% of the seeds that passed the filter")
+    axes[1].set_xlabel("predicted offset in tokens (outermost bars: and larger)")
+    axes[1].set_ylabel("% of the seeds that pass the filter")
     for axis in axes:
         axis.legend()
     figure.tight_layout()
@@ -271,22 +271,24 @@ def main(
         ..., help="Folder with the datasets, or with --pipeline a .spacy file"
     ),
     dataset: str = DATASET,
-    pipeline: Optional[Path] = typer.Option(None, help="Trained; else one is trained"),
+    pipeline: Optional[Path] = typer.Option(
+        None, help="Trained pipeline; trained here if not given"
+    ),
     encoder: str = ENCODER,
     epochs: int = typer.Option(20),
     settings: List[str] = typer.Option(
-        [], "--set", help="Setting of the component, such as use_filter=false"
+        [], "--set", help="Setting of the component, for example use_filter=false"
     ),
     output: Optional[Path] = OUTPUT,
     plot_path: Optional[Path] = typer.Option(None, "--plot", help="PNG file to write"),
 ) -> None:
-    """Analyse a trained pipeline, or train one, on the test part of a dataset."""
+    """Analyse a pipeline, given or trained here, on the test split of a dataset."""
     if pipeline is not None:
         nlp = spacy.load(pipeline)
     elif data.is_dir():
         nlp = trained_pipeline(data, dataset, encoder, epochs, read_settings(settings))
     else:
-        raise typer.BadParameter(f"{data} is no folder: give a trained --pipeline")
+        raise typer.BadParameter(f"{data} is not a folder: pass a trained --pipeline")
     result = analyse(nlp, data, dataset)
     print_tables(result)
     if output is not None:

@@ -1,4 +1,4 @@
-"""How all benchmarks measure: clocks, memory, fresh processes, and what they write."""
+"""Measure time and memory, start fresh processes, and write results."""
 
 import json
 import multiprocessing
@@ -16,18 +16,19 @@ PACKAGES = ("spacy-spanner", "spacy", "thinc", "torch", "transformers", "numpy")
 
 
 def clock() -> float:
-    """Read the time that a single-threaded measurement needs.
+    """Read the clock for speed measurements.
 
-    RETURNS (float): seconds of the processor, which other programs disturb little. With
-        several threads, which wait for each other, seconds on the wall.
+    RETURNS (float): with a single thread, processor time in seconds, which other
+        programs affect little; with several threads, which wait for each other, wall
+        clock time.
     """
     single = torch.get_num_threads() == 1
     return time.process_time() if single else time.perf_counter()
 
 
 def peak_memory_mb() -> float:
-    """RETURNS (float): the largest resident size of this process, from its beginning or
-    since `forget_peak`.
+    """RETURNS (float): the peak resident size of this process, since its start or since
+    the last call of `forget_peak`.
     """
     path = Path("/proc/self/status")
     lines = path.read_text(encoding="ascii").splitlines() if path.exists() else []
@@ -36,29 +37,29 @@ def peak_memory_mb() -> float:
 
 
 def forget_peak() -> None:
-    """Let the peak begin at what is resident now. Does nothing but on Linux."""
+    """Reset the peak to the current resident size. Only has an effect on Linux."""
     path = Path("/proc/self/clear_refs")
     if path.exists():
         path.write_text("5", encoding="ascii")
 
 
 def resident_mb() -> float:
-    """RETURNS (float): the resident size of this process, from Linux."""
+    """RETURNS (float): the current resident size of this process (Linux only)."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
 
 
 def in_fresh_process(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a function in a new process, so that memory and caches are its own.
+    """Run a function in a new process with its own memory and caches.
 
-    RETURNS (Any): what the function returns.
+    RETURNS (Any): the return value of the function.
     """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, args, kwargs)
 
 
 def describe_machine() -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): what the numbers depend on."""
+    """RETURNS (Dict[str, Any]): date, hardware and versions for the results."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "date": time.strftime("%Y-%m-%d"),
@@ -73,7 +74,7 @@ def describe_machine() -> Dict[str, Any]:
 
 
 def _processor() -> str:
-    """RETURNS (str): the name that Linux gives, or what Python knows."""
+    """RETURNS (str): the processor name from Linux, or else the machine type."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text(encoding="utf8").splitlines() if path.exists() else []
     names = [line.split(":")[1] for line in lines if line.startswith("model name")]
@@ -88,9 +89,9 @@ def _version(name: str) -> Optional[str]:
 
 
 def write_json(path: Path, results: Any, **about: Any) -> None:
-    """Write results beside a description of the machine.
+    """Write results together with a description of the machine.
 
-    **about: how the results were made.
+    **about: additional information about the measurement, such as its set-up.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"machine": describe_machine(), **about, "results": results}

@@ -1,10 +1,11 @@
-"""Peak memory by the length of a document and by the number of labels.
+"""Measure peak memory by document length and number of labels.
 
 python benchmarks/memory.py DATA --encoder cnn --labels 4,18,60 --tokens 128,512,5000
 
-Each system trains some steps of eight sentences in one process, is stored, and reads
-documents without sentence boundaries, the shortest first, in another process that has
-done nothing else. Entities of the corpus get the labels in turns. Needs Linux.
+Each system is trained for some steps with batches of eight sentences in one process and
+saved. A second process that has done nothing else loads it and predicts documents
+without sentence boundaries, the shortest first. The labels are assigned to the entities
+of the corpus in turn. Requires Linux.
 """
 
 import time
@@ -29,22 +30,22 @@ from texts import choose_texts, long_words, relabel
 from wasabi import table
 
 HEADER = ("system", "labels", "train MB", "loaded MB", "tokens", "MB above", "seconds")
-# Enough to know that most spans are no entities: what reports nearly every span needs
-# memory for these reports.
+# Enough to learn that most spans are no entities: a model that predicts nearly every
+# span needs memory for these predictions.
 TRAINING_WORDS = 16_000
 BATCH_SIZE = 8
-# spancat keeps vectors of all spans of a document at once: four pooled vectors a span,
-# several times over. Longer documents would need tens of GB.
+# spancat keeps the vectors of all spans of a document at once: several copies of four
+# pooled vectors per span. Longer documents would need tens of GB.
 SPANCAT_LIMITS = {"cnn": 50_000, "minilm": 5_000}
 
 
 def measure_training(
     system: str, *, dataset: str, data: Path, encoder: str, n_labels: int, folder: Path
 ) -> float:
-    """Train some steps, and store the pipeline.
+    """Train for some steps and save the pipeline.
 
-    folder (Path): where to put it.
-    RETURNS (float): the largest resident size of the process in MB.
+    folder (Path): folder for the pipeline.
+    RETURNS (float): the peak resident size of the process in MB.
     """
     corpus = read_corpus(dataset, data, spacy.blank("en"))
     docs = choose_texts(corpus.train, "sentences", TRAINING_WORDS)
@@ -60,11 +61,11 @@ def measure_training(
 def measure_reading(
     folder: Path, words: List[str], lengths: Sequence[int]
 ) -> Iterator[Dict[str, Any]]:
-    """Load a pipeline and read longer and longer documents.
+    """Load a pipeline and predict documents of increasing length.
 
     words (List[str]): a text of the largest length.
     lengths (Sequence[int]): tokens of the documents, ascending.
-    YIELDS (Dict[str, Any]): seconds, and memory above that of the loaded pipeline.
+    YIELDS (Dict[str, Any]): seconds, and memory on top of the loaded pipeline.
     """
     nlp = spacy.load(folder)
     forget_peak()
@@ -82,14 +83,14 @@ def measure_reading(
 
 
 def list_readings(*args: Any) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): see `measure_reading`; can leave a process."""
+    """RETURNS (List[Dict[str, Any]]): see `measure_reading`; a list can be pickled."""
     return list(measure_reading(*args))
 
 
 def measure(
     system: str, *, n_labels: int, words: List[str], lengths: List[int], **setup: Any
 ) -> List[Dict[str, Any]]:
-    """Measure training and reading.
+    """Measure training and prediction.
 
     **setup: dataset, data and encoder.
     RETURNS (List[Dict[str, Any]]): a row for each length.
@@ -107,7 +108,7 @@ def measure(
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): the cells of one line."""
+    """RETURNS (List[str]): the cells of a table row."""
     return [
         result["system"],
         str(result["labels"]),
@@ -124,18 +125,20 @@ def main(
     dataset: str = DATASET,
     models: str = SYSTEMS,
     encoder: str = ENCODER,
-    labels: str = typer.Option("4", help="Numbers of labels, with commas"),
-    tokens: str = typer.Option("128,512,5000,50000,100000", help="With commas"),
+    labels: str = typer.Option("4", help="Comma-separated numbers of labels"),
+    tokens: str = typer.Option(
+        "128,512,5000,50000,100000", help="Comma-separated document lengths"
+    ),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Show how memory grows with documents and labels."""
+    """Measure how memory grows with document length and number of labels."""
     lengths = list(map(int, tokens.split(",")))
     corpus = read_corpus(dataset, data, spacy.blank("en"))
     setup = {"dataset": dataset, "data": data, "encoder": encoder}
     setup.update(words=long_words(corpus.test, max(lengths)), lengths=lengths)
     results: List[Dict[str, Any]] = []
     for index, n_labels in enumerate(map(int, labels.split(","))):
-        # Labels mean nothing to the encoder alone.
+        # The encoder alone does not depend on the labels.
         for system in [*([] if index else [BARE]), *filter(None, models.split(","))]:
             rows = measure(system, n_labels=n_labels, **setup)
             print("\n".join(" ".join(to_row(row)) for row in rows), flush=True)

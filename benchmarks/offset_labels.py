@@ -1,10 +1,10 @@
-"""How well span_offset tells each offset, and what the three ways of decoding find.
+"""Measure how well span_offset predicts each offset, and compare its decodings.
 
 python benchmarks/offset_labels.py DATA --dataset genia
 python benchmarks/offset_labels.py DATA --pipeline training/demo/cnn/offset/model-best
 
-Without a pipeline, one is trained on the training part first. The first table counts
-cells of the grid, each under its most probable class; the second counts entities.
+Without --pipeline, a pipeline is trained on the train split first. The first table
+scores the cells of the grid by their most probable class; the second scores entities.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ BATCH_SIZE = 8
 
 
 class CellCounter:
-    """Stands in for the codec in training, and counts cells instead of a loss."""
+    """Replaces the codec and counts cells instead of computing a loss."""
 
     def __init__(self) -> None:
         codec = OffsetCodec()
@@ -61,7 +61,7 @@ class CellCounter:
     def loss(
         self, module: nn.Module, batch: WindowBatch, targets: OffsetTargets
     ) -> torch.Tensor:
-        """RETURNS (Tensor): 0; the counts (gold class, predicted class) are kept."""
+        """RETURNS (Tensor): 0; records the counts (gold class, predicted class)."""
         classes: Any = module.classes
         cells = enumerate_spans(batch.lengths)
         logits, _ = score_cells(module, batch, cells)
@@ -82,7 +82,7 @@ class CellCounter:
 
 
 def count_cells(pipe: Any, examples: Sequence[Example]) -> NDArray[np.int64]:
-    """RETURNS (NDArray): cells by gold class and predicted class."""
+    """RETURNS (NDArray): number of cells by gold class and predicted class."""
     counter: Any = CellCounter()
     settings = pipe.settings
     for first in range(0, len(examples), BATCH_SIZE):
@@ -112,7 +112,7 @@ def prf(hits: float, n_predicted: float, n_gold: float) -> Tuple[float, float, f
 
 
 def by_class(counts: NDArray[np.int64], names: Sequence[str]) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): a row for each class, and one for all of them."""
+    """RETURNS (List[Dict[str, Any]]): a row for each class, and one for all classes."""
     predicted, gold, hits = counts.sum(axis=0), counts.sum(axis=1), counts.diagonal()
     chosen = {name: slice(row, row + 1) for row, name in enumerate(names, start=1)}
     chosen["all"] = slice(1, None)
@@ -125,7 +125,7 @@ def by_class(counts: NDArray[np.int64], names: Sequence[str]) -> List[Dict[str, 
 
 
 def by_decoding(nlp: Language, examples: Sequence[Example]) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): entities found by each way of decoding."""
+    """RETURNS (List[Dict[str, Any]]): scores of the entities by each decoding."""
     pipe: Any = nlp.get_pipe(FACTORY)
     before, rows = pipe.cfg["decoding"], []
     for decoding in DECODINGS:
@@ -142,7 +142,7 @@ def by_decoding(nlp: Language, examples: Sequence[Example]) -> List[Dict[str, An
 
 
 def print_rows(title: str, rows: Sequence[Dict[str, Any]]) -> None:
-    """Print one line per row."""
+    """Print a table of scores."""
     lines = [
         (
             row["class"],
@@ -159,12 +159,12 @@ def main(
     data: Path = DATA,
     dataset: str = DATASET,
     pipeline: Optional[Path] = typer.Option(None, help="Folder of a trained pipeline"),
-    encoder: str = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}, to train"),
-    epochs: int = typer.Option(20, help="To train"),
-    settings: List[str] = typer.Option([], "--set", help="As in accuracy.py, to train"),
+    encoder: str = typer.Option("cnn", help=f"To train: one of {', '.join(ENCODERS)}"),
+    epochs: int = typer.Option(20, help="To train: epochs"),
+    settings: List[str] = typer.Option([], "--set", help="To train: as in accuracy.py"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Measure on the test part of a dataset."""
+    """Score cells and entities on the test split of a dataset."""
     if pipeline is None:
         nlp = build_pipeline(FACTORY, encoder, read_settings(settings))
         corpus = read_corpus(dataset, data, nlp)

@@ -1,4 +1,4 @@
-"""What most benchmarks are told on the command line."""
+"""Command line options that most benchmarks share."""
 
 import typer
 from common import DATASETS, ENCODERS, MODELS
@@ -6,5 +6,5 @@ from common import DATASETS, ENCODERS, MODELS
 DATA = typer.Argument(..., help="Folder with the datasets")
 DATASET = typer.Option("genia", help=f"One of {', '.join(DATASETS)}")
 ENCODER = typer.Option("cnn", help=f"One of {', '.join(ENCODERS)}")
-SYSTEMS = typer.Option(MODELS, help="Names with commas")
+SYSTEMS = typer.Option(MODELS, help="Comma-separated names of systems")
 OUTPUT = typer.Option(None, help="JSON file to write")

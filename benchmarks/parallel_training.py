@@ -1,4 +1,4 @@
-"""Words per second that several processes of one thread each learn from.
+"""Compare the training speed of one and several single-threaded processes.
 
 python benchmarks/parallel_training.py CONFIG TRAIN DEV
 """
@@ -21,8 +21,8 @@ from wasabi import table
 class Speed(NamedTuple):
     """Words per second, and per second of processor time of the first process.
 
-    On a machine that others use, the second is less disturbed; it leaves out what
-    processes wait for each other.
+    Other programs on the machine affect processor time less. It does not include the
+    time that processes wait for each other.
     """
 
     wall: float
@@ -32,8 +32,8 @@ class Speed(NamedTuple):
 def train(config: Path, paths: List[str], n_proc: int, steps: int) -> Speed:
     """Train for some steps.
 
-    RETURNS (Speed): from the end of the first step to the end of the last but one,
-        without evaluations.
+    RETURNS (Speed): measured from the end of the first step to the end of the
+        second-last one, without evaluations.
     """
     with tempfile.TemporaryDirectory() as folder:
         times = Path(folder) / "times.json"
@@ -58,16 +58,16 @@ def train(config: Path, paths: List[str], n_proc: int, steps: int) -> Speed:
 
 
 def main(
-    config: Path = typer.Argument(..., help="Training config with its ConsoleLogger"),
+    config: Path = typer.Argument(..., help="Training config with the ConsoleLogger"),
     train_path: Path = typer.Argument(..., help="Training data"),
     dev_path: Path = typer.Argument(..., help="Development data"),
-    processes: str = typer.Option("1,2", help="Numbers with commas"),
-    steps: int = typer.Option(40, help="Steps of each training"),
-    batch: int = typer.Option(0, help="Words in a batch, instead of the config's"),
-    rounds: int = typer.Option(3, help="The median of so many is taken"),
+    processes: str = typer.Option("1,2", help="Comma-separated numbers of processes"),
+    steps: int = typer.Option(40, help="Steps per run"),
+    batch: int = typer.Option(0, help="Words per batch, instead of the config's"),
+    rounds: int = typer.Option(3, help="Rounds to take the median of"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Compare numbers of processes, in turn."""
+    """Compare different numbers of processes, taking turns."""
     paths = ["--paths.train", str(train_path), "--paths.dev", str(dev_path)]
     paths += ["--training.batcher.size", str(batch)] if batch else []
     numbers = [int(number) for number in processes.split(",")]

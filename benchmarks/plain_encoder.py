@@ -1,7 +1,7 @@
-"""MiniLM without spaCy: what torch and transformers alone make of the same sentences.
+"""Baselines for MiniLM: a plain torch loop, and spacy-transformers.
 
-These are the limits for the encoders of `speed.py`: the plain loop that one would write
-for a single experiment, and `spacy-transformers` with a listener.
+The encoders of `speed.py` are compared with the plain loop that one would write for a
+single experiment, and with `spacy-transformers` and a listener.
 """
 
 import random
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from spacy_spanner.encoders.packaged import resolve_name
 
-# Sentences that the plain loop predicts at once, sorted by length.
+# Batch size of the plain loop in prediction; batches are sorted by length.
 PREDICTION_BATCH = 32
 WIDTH = 384
 RATE, DECAY, CLIP = 5e-5, 0.01, 1.0
@@ -52,7 +52,7 @@ def train_steps(
 ) -> Iterator[int]:
     """Forward, backward, clip and update in random order; the output is the gradient.
 
-    YIELDS (int): after each step, the words of its batch.
+    YIELDS (int): the number of words in the batch, after each step.
     """
     parameters = list(encoder.model.parameters())
     optimizer = torch.optim.AdamW(parameters, RATE, weight_decay=DECAY, fused=True)
@@ -70,7 +70,7 @@ def train_steps(
 
 
 def predict(encoder: PlainEncoder, docs: Sequence[Doc]) -> None:
-    """Encode documents sorted by length."""
+    """Encode documents in batches sorted by length."""
     encoder.model.eval()
     order = sorted(docs, key=len)
     with torch.inference_mode():
@@ -94,10 +94,10 @@ class ListenedEncoder:
         pooling = registry.layers.get("reduce_mean.v1")()
         self.listener: Model = make(grad_factor=1.0, pooling=pooling)
         for node in self.listener.walk():
-            if node.has_dim("nO") is None:  # of documents that nobody has encoded
+            if node.has_dim("nO") is None:  # for documents that have no encoding yet
                 node.set_dim("nO", WIDTH)
 
     def predict(self, docs: List[Doc], batch_size: int) -> None:
-        """Encode documents and hand the vectors to a listener."""
+        """Encode documents and pass the vectors to a listener."""
         for doc in self.nlp.pipe(docs, batch_size=batch_size):
             self.listener.predict([doc])

@@ -1,12 +1,12 @@
-"""Run all benchmarks, and write their results as one page.
+"""Run all benchmarks and write a page with the results.
 
 python benchmarks/run_all.py DATA --output benchmarks/RESULTS.md
 
-Every part is a script of this folder and leaves a JSON file in `--parts`. A part whose
-file exists is not run again, so that a run that was stopped goes on where it was;
-delete the file, or use `--again`, to measure anew. `--accuracy FOLDER` adds what
-`accuracy.py` wrote before, `--train` trains for it here, which takes hours. `--quick`
-tries everything on a few sentences: its numbers mean nothing, so it keeps them apart.
+Every part is a script in this folder and writes a JSON file to `--parts`. A part whose
+file exists is skipped, so that an interrupted run can be continued. To measure again,
+delete the file or use `--again`. `--accuracy FOLDER` includes earlier results of
+`accuracy.py`; `--train` runs it, which takes hours. `--quick` tries everything on a few
+sentences; its numbers are meaningless, so they are written to a separate folder.
 """
 
 import os
@@ -24,13 +24,13 @@ HERE = Path(__file__).parent
 
 
 class Part(NamedTuple):
-    """A script and what it gets.
+    """A script with its options.
 
-    name (str): of the JSON file.
-    script (str): file in this folder.
-    options (Dict[str, object]): for the real run.
-    quick (Dict[str, object]): what differs in a smoke test.
-    needs_data (bool): whether the folder with the datasets comes first.
+    name (str): name of the JSON file.
+    script (str): name of the script in this folder.
+    options (Dict[str, object]): options of the real run.
+    quick (Dict[str, object]): options that differ in a smoke test.
+    needs_data (bool): whether the first argument is the folder with the datasets.
     """
 
     name: str
@@ -70,7 +70,7 @@ def memory(name: str, encoder: str, labels: str, tokens: str) -> Part:
 
 
 def accuracy(encoder: str, epochs: int) -> Part:
-    """RETURNS (Part): a training of all models by `accuracy.py`."""
+    """RETURNS (Part): a measurement of `accuracy.py`."""
     options = {"encoder": encoder, "epochs": epochs, "seeds": "0,1"}
     quick = {"epochs": 1, "seeds": 0}
     return Part(f"accuracy_{encoder}", "accuracy", options, quick)
@@ -100,16 +100,16 @@ TRAININGS = [accuracy("cnn", 20), accuracy("minilm", 8)]
 
 
 def run_part(part: Part, data: Path, folder: Path, *, quick: bool, again: bool) -> bool:
-    """Run one part, if it has no result.
+    """Run one part unless its result exists.
 
-    RETURNS (bool): whether there is a result now.
+    RETURNS (bool): whether the result exists now.
     """
     output = folder / f"{part.name}.json"
     if output.exists() and not again:
-        print(f"{part.name}: is there", flush=True)
+        print(f"{part.name}: skipped, result exists", flush=True)
         return True
     start = time.perf_counter()
-    # The file appears when the part is complete.
+    # The result file only appears when the part is complete.
     partial = output.with_suffix(".partial")
     done = subprocess.run(part.command(data, partial, quick))
     if done.returncode:
@@ -123,15 +123,17 @@ def run_part(part: Part, data: Path, folder: Path, *, quick: bool, again: bool) 
 def main(
     data: Path = DATA,
     output: Optional[Path] = typer.Option(None, help="Page to write"),
-    parts: Optional[Path] = typer.Option(None, help="Folder of the JSON files"),
-    accuracy: Optional[Path] = typer.Option(None, help="Folder with other results"),
-    train: bool = typer.Option(False, help="Run accuracy.py, too"),
-    only: str = typer.Option("", help="Parts whose names begin so, with commas"),
-    again: bool = typer.Option(False, help="Run parts that have a result, too"),
-    quick: bool = typer.Option(False, help="Try everything on little text"),
+    parts: Optional[Path] = typer.Option(None, help="Folder for the JSON files"),
+    accuracy: Optional[Path] = typer.Option(
+        None, help="Folder with results of accuracy.py"
+    ),
+    train: bool = typer.Option(False, help="Also run accuracy.py"),
+    only: str = typer.Option("", help="Comma-separated prefixes of part names"),
+    again: bool = typer.Option(False, help="Also run parts whose results exist"),
+    quick: bool = typer.Option(False, help="Smoke test on a few sentences"),
     threads: int = typer.Option(1, help="Threads of torch and of the tokenizer"),
 ) -> None:
-    """Run the parts that have no result yet, and write the page."""
+    """Run all parts without a result and write the page."""
     folder = parts or HERE / ("results_quick" if quick else "results")
     folder.mkdir(parents=True, exist_ok=True)
     path = output or (folder if quick else HERE) / "RESULTS.md"

@@ -1,4 +1,4 @@
-"""What is measured: pipelines, and plain encoders to compare them with."""
+"""The systems to measure: pipelines, and encoders alone for comparison."""
 
 import random
 from collections import deque
@@ -24,32 +24,32 @@ BASELINES = {"cnn": [BARE], "minilm": [PLAIN, BARE, LISTENED]}
 
 
 def exhaust(stream: Iterable[Any]) -> None:
-    """Run a stream to its end, and keep nothing."""
+    """Consume an iterable without keeping its items."""
     deque(stream, maxlen=0)
 
 
 class Runner(Protocol):
-    """A system that can be measured."""
+    """A system to measure."""
 
     def start(self, docs: List[Doc]) -> bool:
-        """Get ready to learn. RETURNS (bool): whether the system is to be trained."""
+        """Initialize. RETURNS (bool): whether the system can be trained."""
         ...
 
     def train(self, docs: List[Doc]) -> Iterator[int]:
-        """Take one pass. YIELDS (int): after each step, the words of its batch."""
+        """Train for one epoch. YIELDS (int): words in the batch, after each step."""
         ...
 
     def predict(self, docs: List[Doc]) -> None:
-        """Read documents that have tokens and nothing else."""
+        """Predict unannotated documents in batches."""
         ...
 
     def read(self, doc: Doc) -> None:
-        """Read one document at once."""
+        """Predict a single document."""
         ...
 
 
 class PipelineRunner:
-    """A span model, or the bare encoder, with spaCy's update loop."""
+    """A span model, or the encoder alone, trained with `nlp.update`."""
 
     def __init__(self, system: str, encoder: str, batch_size: int, pipe: int) -> None:
         self.nlp = build_pipeline(system, encoder)
@@ -59,31 +59,31 @@ class PipelineRunner:
         self.rng = random.Random(0)
 
     def start(self, docs: List[Doc]) -> bool:
-        """Get ready to learn."""
+        """Initialize."""
         examples = to_examples(docs)
         self.optimizer = start_training(self.nlp, examples, seed=0)
         if self.encoder != "cnn":
-            n_steps = len(docs)  # more than there will be
+            n_steps = len(docs)  # an upper limit
             self.optimizer = falling_rates(self.nlp, self.encoder, n_steps)
         return True
 
     def train(self, docs: List[Doc]) -> Iterator[int]:
-        """Take one pass."""
+        """Train for one epoch."""
         step = train_encoder if self.nlp.pipe_names == ["tok2vec"] else train_epoch
         examples = to_examples(docs)
         yield from step(self.nlp, examples, self.optimizer, rng=self.rng, **self.sizes)
 
     def predict(self, docs: List[Doc]) -> None:
-        """Read documents."""
+        """Predict documents in batches."""
         exhaust(self.nlp.pipe(docs, batch_size=self.pipe))
 
     def read(self, doc: Doc) -> None:
-        """Read one document."""
+        """Predict a single document."""
         self.nlp(doc)
 
 
 class PlainRunner:
-    """Torch and transformers alone."""
+    """Torch and transformers without spaCy."""
 
     def __init__(self, batch_size: int) -> None:
         self.encoder = PlainEncoder()
@@ -91,44 +91,44 @@ class PlainRunner:
         self.rng = random.Random(0)
 
     def start(self, docs: List[Doc]) -> bool:
-        """Get ready to learn."""
+        """Initialize."""
         return True
 
     def train(self, docs: List[Doc]) -> Iterator[int]:
-        """Take one pass."""
+        """Train for one epoch."""
         sizes = {"batch_size": self.batch_size, "rng": self.rng}
         yield from train_steps(self.encoder, docs, **sizes)
 
     def predict(self, docs: List[Doc]) -> None:
-        """Read documents."""
+        """Predict documents in batches."""
         predict(self.encoder, docs)
 
     def read(self, doc: Doc) -> None:
-        """Read one document."""
+        """Predict a single document."""
         predict(self.encoder, [doc])
 
 
 class ListenedRunner:
-    """spacy-transformers, prediction only."""
+    """spacy-transformers, for prediction only."""
 
     def __init__(self, pipe: int) -> None:
         self.encoder = ListenedEncoder()
         self.pipe = pipe
 
     def start(self, docs: List[Doc]) -> bool:
-        """Get ready to learn."""
+        """Initialize."""
         return False
 
     def train(self, docs: List[Doc]) -> Iterator[int]:
-        """Take one pass."""
+        """Train for one epoch."""
         return iter(())
 
     def predict(self, docs: List[Doc]) -> None:
-        """Read documents."""
+        """Predict documents in batches."""
         self.encoder.predict(docs, self.pipe)
 
     def read(self, doc: Doc) -> None:
-        """Read one document."""
+        """Predict a single document."""
         self.encoder.predict([doc], 1)
 
 
@@ -149,9 +149,9 @@ def train_encoder(
     batch_size: int,
     rng: random.Random,
 ) -> Iterator[int]:
-    """Forward, backward and update of the bare encoder; its output is the gradient.
+    """Forward, backward and update of the encoder alone; its output is the gradient.
 
-    YIELDS (int): after each step, the words of its batch.
+    YIELDS (int): the number of words in the batch, after each step.
     """
     model = nlp.get_pipe("tok2vec").model
     order = list(examples)

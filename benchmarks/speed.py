@@ -1,12 +1,12 @@
-"""Words per second of training and prediction, as ratios.
+"""Compare words per second in training and prediction.
 
 python benchmarks/speed.py DATA --encoder minilm
 
-All systems live in one process and take turns: each round trains a pass over the same
-texts with every system, and then lets every system read the same texts. The median of
-the rounds counts, and ratios are those of one round. "encoder" is the bare tok2vec of
-the others. With `--encoder minilm` there are also "transformers", a plain loop of
-torch, and "spacy-transformers" with a listener.
+All systems run in one process and take turns: each round trains every system for one
+pass over the same texts, and then lets every system predict the same texts. Ratios are
+computed within a round, and medians over the rounds are reported. "encoder" is the
+tok2vec layer of the other pipelines alone. With `--encoder minilm` there are also
+"transformers", a plain torch loop, and "spacy-transformers" with a listener.
 """
 
 import gc
@@ -24,14 +24,14 @@ from spacy.tokens import Doc
 from texts import TEXTS, bare, choose_texts
 from wasabi import table
 
-WARM_UP = 300  # words that each system reads first
+WARM_UP = 300  # words for each system to warm up
 
-# Words per second of each system in a round, None where it is not trained.
+# Words per second of each system in a round, None for systems that are not trained.
 Round = Dict[str, Optional[float]]
 
 
 class Rounds(NamedTuple):
-    """What was measured: a dictionary of all systems for each round."""
+    """The measurements: a dictionary of all systems for each round."""
 
     training: List[Round]
     prediction: List[Round]
@@ -43,7 +43,7 @@ def run_rounds(
     """Let the systems take turns.
 
     runners (Dict[str, Runner]): the systems by name.
-    train, test (List[Doc]): what they learn from and read.
+    train, test (List[Doc]): documents for training and prediction.
     RETURNS (Rounds): words per second.
     """
     able = {name for name, runner in runners.items() if runner.start(train)}
@@ -76,7 +76,7 @@ def _predict_once(runner: Runner, docs: List[Doc]) -> float:
 
 
 def _speed(docs: List[Doc], work: Callable[[], None]) -> float:
-    """RETURNS (float): words per second, without what others have left to collect."""
+    """RETURNS (float): words per second, after collecting the garbage of others."""
     gc.collect()
     start = clock()
     work()
@@ -85,7 +85,7 @@ def _speed(docs: List[Doc], work: Callable[[], None]) -> float:
 
 def summarize(rounds: Rounds) -> List[Dict[str, Any]]:
     """RETURNS (List[Dict[str, Any]]): a row for each system: medians, and medians of
-    the ratios to the first system and to the bare encoder.
+    the ratios to the first system and to the encoder alone.
     """
     rows = []
     for name in rounds.prediction[0]:
@@ -120,7 +120,7 @@ COLUMNS = {
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): the cells of one line."""
+    """RETURNS (List[str]): the cells of a table row."""
     cells = [
         "-" if result[key] is None else form.format(result[key])
         for key, (_, form) in COLUMNS.items()
@@ -134,16 +134,16 @@ def main(
     models: str = SYSTEMS,
     encoder: str = ENCODER,
     texts: str = typer.Option("sentences", help=f"One of {', '.join(TEXTS)}"),
-    batch_size: int = typer.Option(8, help="Documents in a training step"),
-    pipe_batch_size: int = typer.Option(256, help="Documents in a prediction batch"),
-    words: int = typer.Option(10_000, help="About how many to train on and to read"),
-    rounds: int = typer.Option(3, help="How often the systems take turns"),
+    batch_size: int = typer.Option(8, help="Batch size in training"),
+    pipe_batch_size: int = typer.Option(256, help="Batch size in prediction"),
+    words: int = typer.Option(10_000, help="Approximate number of words"),
+    rounds: int = typer.Option(3, help="Number of rounds"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Compare the speed of models with that of the encoder that they share."""
+    """Compare the speed of the models with that of their encoder alone."""
     corpus = read_corpus(dataset, data, spacy.blank("en"))
     train, test = (choose_texts(docs, texts, words) for docs in corpus)
-    # The others cut what is longer than the transformer's longest input.
+    # The other baselines truncate documents that are too long for the transformer.
     baselines = [BARE] if texts == "documents" else BASELINES[encoder]
     systems = [*baselines, *filter(None, models.split(","))]
     runners = {

@@ -1,10 +1,11 @@
-"""The time from a new interpreter to a component.
+"""Measure the time from a new interpreter to a component.
 
 python benchmarks/startup.py
 
-Every measurement is a new interpreter (`cold_start.py`): import of spaCy, then of this
-package with the modules of all four factories, then `spacy.blank`, which loads the
-entry points of all installed packages, then `nlp.add_pipe`. The median counts.
+Every measurement starts a new interpreter (`cold_start.py`). It imports spaCy, then
+this package with the modules of all four factories, and then calls `spacy.blank`, which
+loads the entry points of all installed packages, and `nlp.add_pipe`. Medians are
+reported.
 """
 
 import json
@@ -32,16 +33,16 @@ def measure(system: str) -> Dict[str, float]:
 
 
 def to_row(result: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): the cells of one line."""
+    """RETURNS (List[str]): the cells of a table row."""
     return [result["system"], *(f"{result[step]:.3f}" for step in STEPS)]
 
 
 def main(
     models: str = SYSTEMS,
-    rounds: int = typer.Option(5, help="Interpreters for each model"),
+    rounds: int = typer.Option(5, help="Interpreters per model"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
-    """Start interpreters, the models in turns."""
+    """Start new interpreters, with the models taking turns."""
     runs: Dict[str, List[Dict[str, float]]] = {name: [] for name in models.split(",")}
     for _ in range(rounds):
         for name, measured in runs.items():

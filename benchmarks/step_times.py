@@ -1,5 +1,7 @@
-"""Write down when the steps of a training are over: `--code` of the trainings that
-parallel_training.py starts, which cannot import from the folder of benchmarks.
+"""Record the times of training steps.
+
+parallel_training.py passes this file as `--code`, because the processes that it starts
+cannot import from the folder of the benchmarks.
 """
 
 import os
@@ -15,7 +17,7 @@ TIMES = "BENCHMARK_TIMES"
 
 @registry.loggers("benchmark.times.v1")
 def make_time_logger(progress_bar: bool = False) -> Callable:
-    """Write down when steps are over, and how many words they had.
+    """Record when each step ends and how many words it had.
 
     progress_bar (bool): not used; a setting of the logger that this one replaces.
     """

@@ -1,4 +1,4 @@
-"""What is read in the benchmarks: the sentences of a corpus, short ones, documents."""
+"""The texts of the benchmarks: sentences, short sentences and long documents."""
 
 from itertools import chain, cycle, islice
 from typing import Iterator, List, Sequence
@@ -12,12 +12,12 @@ LONG_DOCUMENT = 1_000
 
 
 def choose_texts(docs: Sequence[Doc], kind: str, n_words: int) -> List[Doc]:
-    """Take texts of a kind, from the beginning on, until there are enough words.
+    """Take the first texts of a kind, until there are enough words.
 
     docs (Sequence[Doc]): annotated documents of one sentence each.
-    kind (str): "sentences"; "short" for those of up to 12 tokens; "documents" for
-        documents of about 1,000 tokens, with no sentence boundaries.
-    n_words (int): about how many words to take.
+    kind (str): "sentences"; "short" for sentences of up to 12 tokens; "documents" for
+        documents of about 1,000 tokens without sentence boundaries.
+    n_words (int): approximate number of words to take.
     RETURNS (List[Doc]): annotated documents.
     """
     if kind == "short":
@@ -33,7 +33,7 @@ def choose_texts(docs: Sequence[Doc], kind: str, n_words: int) -> List[Doc]:
 
 
 def _join(docs: Sequence[Doc]) -> Iterator[Doc]:
-    """Yield documents of consecutive sentences."""
+    """Yield documents made of consecutive sentences."""
     group: List[Doc] = []
     for doc in docs:
         group.append(doc)
@@ -45,7 +45,7 @@ def _join(docs: Sequence[Doc]) -> Iterator[Doc]:
 
 
 def join_docs(docs: Sequence[Doc]) -> Doc:
-    """RETURNS (Doc): the tokens and spans of all, without sentence boundaries."""
+    """RETURNS (Doc): the joined tokens and spans, without sentence boundaries."""
     words = [token.text for doc in docs for token in doc]
     joined = Doc(docs[0].vocab, words=words)
     spans, offset = [], 0
@@ -59,18 +59,18 @@ def join_docs(docs: Sequence[Doc]) -> Doc:
 
 
 def bare(doc: Doc) -> Doc:
-    """RETURNS (Doc): the same tokens and nothing else."""
+    """RETURNS (Doc): the same tokens without annotation."""
     return Doc(doc.vocab, words=[token.text for token in doc])
 
 
 def long_words(docs: Sequence[Doc], n_tokens: int) -> List[str]:
-    """RETURNS (List[str]): the words of a text of that length; it may repeat itself."""
+    """RETURNS (List[str]): the words of a text of that length, repeating if needed."""
     words = chain.from_iterable(doc for doc in cycle(docs))
     return [token.text for token in islice(words, n_tokens)]
 
 
 def relabel(docs: Sequence[Doc], n_labels: int) -> None:
-    """Give the spans of documents that many labels in turns."""
+    """Assign that many labels to the spans of documents in turn."""
     number = 0
     for doc in docs:
         spans = []

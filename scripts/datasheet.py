@@ -1,4 +1,4 @@
-"""Count the demo corpora, and write the table into their datasheet."""
+"""Count the demo corpora and write the tables to their datasheet."""
 
 from collections import Counter
 from pathlib import Path
@@ -18,10 +18,10 @@ ROWS = (
     "sentences",
     "tokens",
     "entities",
-    "entities a sentence",
-    "inside or around another, %",
+    "entities per sentence",
+    "entities inside or around another, %",
     "longest entity, tokens",
-    "sentences without entity",
+    "sentences without entities",
     "entity texts also in train, %",
 )
 
@@ -31,7 +31,7 @@ def count(docs: List[Doc], known: Set[str]) -> Dict[str, str]:
 
     docs (List[Doc]): its documents.
     known (Set[str]): entity texts of the train part.
-    RETURNS (Dict[str, str]): one value for each of `ROWS`, and one for each label.
+    RETURNS (Dict[str, str]): one value per entry of `ROWS` and one per label.
     """
     sentences = [sent for doc in docs for sent in doc.sents]
     spans = [span for doc in docs for span in doc.spans[SPANS_KEY]]
@@ -66,7 +66,7 @@ def _n_without_entity(doc: Doc) -> int:
 
 
 def tabulate(dataset: Dataset) -> str:
-    """RETURNS (str): the Markdown table of a dataset, a column for each split."""
+    """RETURNS (str): the Markdown table of a dataset with one column per split."""
     nlp = spacy.blank(dataset.lang)
     splits = {split: list(dataset.read(split, nlp)) for split in SPLITS}
     known = {span.text for doc in splits["train"] for span in doc.spans[SPANS_KEY]}
@@ -77,13 +77,13 @@ def tabulate(dataset: Dataset) -> str:
 
 
 def render() -> str:
-    """RETURNS (str): the counted part of the datasheet."""
+    """RETURNS (str): the generated part of the datasheet."""
     parts = [f"### {name}\n\n{tabulate(DATASETS[name])}" for name in DEMOS]
     return f"{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}"
 
 
 def update(path: Path) -> bool:
-    """Put the counts into the datasheet.
+    """Update the counts in the datasheet.
 
     RETURNS (bool): whether it changed.
     """

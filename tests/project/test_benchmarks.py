@@ -113,12 +113,12 @@ def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
     ]
     names = ["startup", "speed_cnn_short_8", "growth"]
     assert [line for line in printed[1].splitlines()] == [
-        f"{name}: is there" for name in names
+        f"{name}: skipped, result exists" for name in names
     ]
     assert {path.stem for path in tmp_path.glob("*.json")} == set(names)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf8")
     assert "smoke test" in page
-    for title in ("Machine", "Targets", "Speed", "Start of an interpreter"):
+    for title in ("Machine", "Targets", "Speed", "Start-up time"):
         assert f"## {title}" in page
     for factory in FACTORIES:
         assert f"| {factory} |" in page

@@ -1,4 +1,4 @@
-"""What the documents say is true: the README runs, generated parts are current."""
+"""The docs are correct: examples run, named files exist, generated parts match."""
 
 import contextlib
 import io
@@ -19,9 +19,11 @@ from ..helpers import FACTORIES
 from ..runs import CONFIG, parse_part, run, write_corpus
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "spacy_spanner"
 README = (ROOT / "README.md").read_text(encoding="utf8")
 TRAINING = (ROOT / "docs" / "training.md").read_text(encoding="utf8")
 RECIPES = re.findall(r"```ini\n(.*?)```", TRAINING, flags=re.DOTALL)
+MODEL_FILES = ("architecture.py", "codec.py", "factory.py", "module.py")
 MARKER = "<!-- WEASEL: AUTO-GENERATED DOCS"
 
 
@@ -43,6 +45,32 @@ def test_files_that_the_readme_links_exist() -> None:
     local = [link for link in links if not link.startswith("http")]
     assert local
     assert [link for link in local if not (ROOT / link).exists()] == []
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_and_functions_that_pages_name_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf8")
+    folder = ""
+    for path, name in re.findall(r"`([\w/]+\.py)(?::(\w+))?`", text):
+        # A bare name is in the folder of the path before it.
+        homes = [ROOT / path, PACKAGE / path, PACKAGE / folder / path]
+        found = [home for home in homes if home.is_file()]
+        assert found or path in MODEL_FILES, path
+        folder = str(Path(path).parent) if "/" in path else folder
+        if name:
+            code = found[0].read_text(encoding="utf8")
+            assert re.search(rf"\b(def|class) {name}\b", code), f"{path}:{name}"
+
+
+def test_architecture_names_every_folder() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf8")
+    entries = [path for path in PACKAGE.iterdir() if not path.name.startswith("_")]
+    names = {f"{path.name}/" if path.is_dir() else path.name for path in entries}
+    rows = set(re.findall(r"^\| `([\w/.]+)` \|", text, flags=re.MULTILINE))
+    assert names - {"py.typed"} == rows
 
 
 @pytest.mark.parametrize("word", [*FACTORIES, "biaffine_cnn.cfg"])
