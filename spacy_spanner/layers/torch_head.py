@@ -159,7 +159,7 @@ class _Source(NamedTuple):
 
 
 def _read_source(model: Model, vectors: Sequence[Floats2d]) -> _Source:
-    """Bring the encoder's output to torch, without copies where it is there already."""
+    """Bring the encoder's output to torch, if possible without copies."""
     flat = _flatten(model, vectors)
     if isinstance(vectors, TypedVectors):
         return _Source(flat, xp2torch(vectors.types), vectors.segment)
@@ -170,7 +170,7 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
     """Concatenate documents, and append a row of zeros: (token + 1, width)."""
     width = model.get_dim("nI")
     for doc in vectors:
-        # Some encoders give empty documents no width.
+        # Some encoders return no width for empty documents.
         if len(doc) and doc.shape[1] != width:
             raise ValueError(
                 Errors.SP009.format(

@@ -56,7 +56,7 @@ class TorchShim(PyTorchShim):
 
 
 class LazyShim(TorchShim):
-    """Holds a module of which only the recipe is known at first.
+    """Holds a module that is built later, when its sizes are known.
 
     Its bytes carry the sizes beside the weights, so that they can be read into a shim
     that has never been initialized: loading needs no particular order.

@@ -23,7 +23,7 @@ class GoldSpans(NamedTuple):
 
     spans (SpanTable): what can be expressed, without exact duplicates.
     misaligned (List[Span]): spans of the reference whose boundaries lie inside tokens.
-    padded (List[Span]): spans that begin or end with white space, which is never
+    padded (List[Span]): spans that begin or end with white space, which are never
         predicted.
     unlabelled (List[Span]): spans that were made without a label.
     empty (List[Span]): spans without tokens.
@@ -116,7 +116,7 @@ def write_prediction(
     """Write predicted spans as the settings of a component say.
 
     doc (Doc): the document to modify.
-    spans (SpanTable): spans that may stand together.
+    spans (SpanTable): spans without conflicts.
     labels (Sequence[str]): label by id.
     settings (SpanSettings): `spans_key`, `overwrite`, `overlap` and `set_ents`.
     """
@@ -146,7 +146,7 @@ def write_spans(
 
     doc (Doc): the document to modify.
     key (str): name of the group.
-    spans (SpanTable): predicted spans that may stand together.
+    spans (SpanTable): predicted spans without conflicts.
     labels (Sequence[str]): label by id.
     overwrite (bool): replace the group; otherwise its spans stay, and only those are
         added that neither repeat nor (by `overlap`) conflict with them.
@@ -170,13 +170,13 @@ def write_spans(
 
 
 def scores_of(group: SpanGroup) -> List[float]:
-    """RETURNS (List[float]): scores of the first spans; there may be more spans."""
+    """RETURNS (List[float]): scores of the spans in order; the last may have none."""
     scores = group.attrs.get("scores")
     return [] if scores is None else [float(score) for score in scores][: len(group)]
 
 
 def _without_rivals(entries: list, present: Sequence[Span], overlap: str) -> list:
-    """Leave out what repeats spans that are there, or may not stand beside them."""
+    """Leave out spans that repeat present ones or conflict with them."""
     starts = np.asarray([span.start for span in present], dtype=np.int64)
     ends = np.asarray([span.end for span in present], dtype=np.int64)
     taken = {_document_order(span) for span in present}
@@ -203,8 +203,8 @@ def write_entities(
     """Write a choice of spans without overlaps to `doc.ents`.
 
     prefer (str): "score" or "longest": which of two overlapping spans is chosen.
-    overwrite (bool): replace the entities that are there; otherwise they stay, and
-        predicted ones that share a token with them are left out.
+    overwrite (bool): replace present entities; otherwise they stay, and predicted
+        ones that share a token with them are left out.
     """
     taken = [not overwrite and _is_taken(token) for token in doc]
     n_taken = np.concatenate([[0], np.cumsum(taken, dtype=np.int64)])
@@ -218,12 +218,12 @@ def write_entities(
         doc.set_ents(sorted(chosen), default="outside")
         return
     covered = {token.i for span in chosen for token in span}
-    # Who has read a document has found that these are of no entity.
+    # The component has read the document, so these tokens are outside of entities.
     unread = [t.i for t in doc if not t.ent_iob_ and t.i not in covered]
     outside = [doc[place : place + 1] for place in unread]
     doc.set_ents(sorted(chosen), outside=outside, default="unmodified")
 
 
 def _is_taken(token: Token) -> bool:
-    """RETURNS (bool): whether the token is of an entity, or blocked for entities."""
+    """RETURNS (bool): whether the token is in an entity, or blocked for entities."""
     return token.ent_iob_ in ("B", "I")

@@ -82,12 +82,12 @@ class SpanRecognizer(TrainablePipe):
 
     @property
     def settings(self) -> SpanSettings:
-        """The settings that all span components share, as they stand in `cfg`."""
+        """The settings that all span components share, with their values in `cfg`."""
         return self._reader.read(self.cfg).settings
 
     @property
     def codec(self) -> SpanCodec:
-        """The model's mathematics with the settings that stand in `cfg`."""
+        """The model's mathematics, with the settings in `cfg`."""
         return self._reader.read(self.cfg).codec
 
     @property
@@ -117,7 +117,7 @@ class SpanRecognizer(TrainablePipe):
         """Add a label before initialization.
 
         label (str): the label.
-        RETURNS (int): 0 if it is there already, otherwise 1.
+        RETURNS (int): 0 if the component has it already, otherwise 1.
         RAISES (ValueError): SP008 after initialization.
         """
         if not isinstance(label, str):

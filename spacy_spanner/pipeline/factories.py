@@ -1,7 +1,7 @@
 """Register a span model as a spaCy factory.
 
 A factory's arguments are the shared settings and the fields of the model's codec:
-names, types and defaults come from these two dataclasses and stand nowhere else.
+names, types and defaults come from these two dataclasses alone.
 """
 
 from dataclasses import MISSING, Field, fields

@@ -37,7 +37,7 @@ class GoldReader:
     def report_survey(
         self, found: Survey, settings: SpanSettings, codec: SpanCodec, labels: Set[str]
     ) -> None:
-        """Warn about what is lost in all of the data.
+        """Warn about gold of the whole data set that cannot be learned.
 
         found (Survey): the data.
         settings (SpanSettings): for the length of windows.
@@ -118,7 +118,7 @@ def read_batch(
     examples (Sequence[Example]): the batch.
     plan (WindowPlan): windows of the predicted documents.
     codec (SpanCodec): tells what its model cannot express.
-    reader (GoldReader): is told what is lost.
+    reader (GoldReader): counts and reports lost spans.
     settings (SpanSettings): for the key of the gold and the length of windows.
     label_ids (Dict[str, int]): ids of the labels.
     RETURNS (BatchGold): documents without annotation have no windows left.
@@ -145,7 +145,7 @@ def read_batch(
 
 
 def _shown(text: str) -> str:
-    """RETURNS (str): the text in quotes, without the middle of what is very long."""
+    """RETURNS (str): the text in quotes; very long ones without their middle."""
     if len(text) > MAX_SHOWN:
         text = f"{text[: MAX_SHOWN // 2]} ... {text[-MAX_SHOWN // 2 :]}"
     return repr(text)

@@ -1,7 +1,7 @@
-"""What happens to the scores of a training: weighed by name, and kept in `meta.json`.
+"""Check the score weights of a training config, and keep all scores in `meta.json`.
 
-spaCy drops unknown keys without a word: every checkpoint then scores 0.0 and counts as
-the best one. And it keeps only what has a weight, be it null.
+spaCy silently drops weights of unknown scores: every checkpoint then scores 0.0 and
+counts as the best one. And it keeps only scores that have a weight, even if it is null.
 """
 
 from itertools import islice
@@ -19,7 +19,7 @@ GENERAL_SCORES = {"speed", "token_acc", "token_p", "token_r", "token_f"}
 def check_score_weights(
     nlp: Language, pipe: Any, get_examples: Callable[[], Iterable[Example]]
 ) -> None:
-    """Compare the weights of a training config with what the pipeline produces.
+    """Compare the score weights of a training config with the scores of the pipeline.
 
     The component's other scores get the weight null, so that `meta.json` keeps them.
 
@@ -29,7 +29,7 @@ def check_score_weights(
     RAISES (ValueError): SP005 when a weight above 0 has no score.
     """
     if not has_training_config(nlp):
-        return  # the weights are the factories' defaults, and nobody uses them
+        return  # the weights are the factories' defaults and are not used
     weights = nlp.config["training"]["score_weights"]
     produced = produced_scores(nlp, list(islice(get_examples(), 1)))
     if produced is None:

@@ -68,7 +68,7 @@ def choose_spans(
 
     Spans of different documents never touch, so one pass selects for all of them.
 
-    candidates (SpanTable): in any order, with scores as the head gives them.
+    candidates (SpanTable): in any order, with the scores of the head.
     white_space (Bools): tokens that no span may begin or end with. Shape: (token,)
     overlap (str): "flat", "nested" or "any".
     RETURNS (SpanTable): in document order, with tempered scores.

@@ -1,7 +1,7 @@
 """What a component knows besides its weights: settings and labels, which live in `cfg`.
 
 `cfg` is the only place for settings: it is stored, spaCy's commands write to it, and
-what is changed there holds from the next call on.
+a change takes effect with the next call.
 """
 
 from copy import deepcopy
@@ -15,7 +15,7 @@ from ..errors import Errors
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 
-# What stands in `cfg` besides settings: the labels, and the size of the training data.
+# Entries of `cfg` that are no settings: the labels, and the size of the training data.
 NO_SETTINGS = ("labels", "trained_on")
 
 
@@ -40,7 +40,7 @@ class SettingsReader:
         self._made: Optional[MadeSettings] = None
 
     def read(self, cfg: Dict[str, Any]) -> MadeSettings:
-        """RETURNS (MadeSettings): the settings as they stand in `cfg`.
+        """RETURNS (MadeSettings): settings with their values in `cfg`.
 
         RAISES (ValueError): SP002 for a setting out of its limits.
         """

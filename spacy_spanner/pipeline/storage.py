@@ -1,8 +1,8 @@
 """Store a component whole or not at all, and never load it damaged.
 
-spaCy writes the parts of a component over those that are there, and reads whatever it
-finds. Here all parts are complete before the first takes its place, and digests are
-stored with them: a flipped bit in a weight makes a number like any other.
+spaCy overwrites the parts of a component one by one, and reads whatever it finds. Here
+all parts are complete before the first replaces its predecessor, and digests are stored
+with them: otherwise nobody would notice a flipped bit in a weight.
 """
 
 import json
@@ -21,7 +21,7 @@ from .state import require_same_labels
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
 
-Parts = Dict[str, Any]  # what is stored of a component, by name
+Parts = Dict[str, Any]  # the stored parts of a component, by name
 
 
 def complete_bytes(stored: bytes, cfg: Dict[str, Any]) -> bytes:
@@ -34,7 +34,7 @@ def complete_bytes(stored: bytes, cfg: Dict[str, Any]) -> bytes:
 
 
 def write_whole(path: Path, write: Callable[[Path], None], cfg: Dict[str, Any]) -> None:
-    """Write the folder of a component. What is there stays until all is written.
+    """Write the folder of a component. Existing files stay until all is written.
 
     path (Path): the folder.
     write (Callable): writes the parts into the folder that it gets.
@@ -67,7 +67,7 @@ def load_whole(
 
     pipe (SpanRecognizer): the component.
     load (Callable): spaCy's way of loading it.
-    parts (Parts): what is loaded, checked for damage.
+    parts (Parts): the stored parts, checked for damage.
     RAISES (ValueError): SP007 if weights and labels do not belong together, SP149 for
         weights that are not finite, SP002 for settings out of their limits.
     """
@@ -126,8 +126,8 @@ def unpack(bytes_data: bytes, component: str) -> Parts:
 def check_parts(parts: Mapping[str, Any], exclude: Iterable[str], place: str) -> None:
     """Look for damage before anything is loaded.
 
-    parts (Mapping[str, Any]): what was stored, by name. What was stored by a version
-        that made no digests has none.
+    parts (Mapping[str, Any]): the stored parts, by name. Old versions stored no
+        digests.
     exclude (Iterable[str]): parts that will not be loaded.
     place (str): the component, for the message.
     RAISES (ValueError): SP148. Settings that have changed are only worth a warning, as
@@ -151,7 +151,7 @@ def check_parts(parts: Mapping[str, Any], exclude: Iterable[str], place: str) ->
 
 
 def _read_json(data: Any) -> Tuple[Dict[str, Any], str]:
-    """RETURNS (Tuple[Dict[str, Any], str]): a mapping, and what is wrong with it."""
+    """RETURNS (Tuple[Dict[str, Any], str]): a mapping, and its problem if any."""
     try:
         found = json.loads(data)
     except (ValueError, TypeError, RecursionError) as error:
@@ -184,7 +184,7 @@ def require_numbers(model: Model, component: str) -> None:
 
 
 def tensors_without_numbers(model: Model) -> List[str]:
-    """RETURNS (List[str]): names of the weights of which some are no finite numbers."""
+    """RETURNS (List[str]): names of the tensors with values that are not finite."""
     broken = []
     for node in model.walk():
         for name in node.param_names:

@@ -1,4 +1,4 @@
-"""What the gold of a data set holds, and which part of it cannot be learned.
+"""Survey the gold of a data set, and find the part of it that cannot be learned.
 
 Nothing is lost silently: every gold span that no prediction could ever match is counted
 by reason.
@@ -27,7 +27,7 @@ OUTSIDE = "that cross the boundary of a sentence or window"
 
 
 class Survey(NamedTuple):
-    """What a pass over all examples has found.
+    """The result of one pass over all examples.
 
     n_examples, n_annotated, n_spans (int): counts.
     labels (Set[str]): labels of the gold.
@@ -131,7 +131,7 @@ def lost_spans(
 
 
 def plan_docs(docs: Sequence[Doc], settings: SpanSettings) -> WindowPlan:
-    """RETURNS (WindowPlan): the windows that the settings give to documents."""
+    """RETURNS (WindowPlan): the windows of documents, as the settings define them."""
     return plan_windows(
         [len(doc) for doc in docs],
         [sentence_starts(doc) for doc in docs],

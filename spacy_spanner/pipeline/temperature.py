@@ -47,8 +47,8 @@ def fit_temperature(score: Floats, right: Bools) -> float:
 
     score (Floats): scores of predicted spans, also of those with a low one. (span,)
     right (Bools): whether the span is in the gold. (span,)
-    RETURNS (float): between 0.05 and 20; 1 if spans are all right, all wrong, or none,
-        because then there is nothing to learn.
+    RETURNS (float): between 0.05 and 20; 1 if all spans are right, all are wrong, or
+        there are none, because then nothing can be fitted.
     """
     if not right.any() or right.all():
         return 1.0
