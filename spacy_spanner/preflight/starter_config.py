@@ -3,6 +3,8 @@
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import spacy
+from spacy.language import Language
+from spacy.util import registry
 from thinc.api import Config
 
 from ..errors import Errors
@@ -36,7 +38,7 @@ RECIPES = {
     False: Recipe(steps=4_000, patience=0, words=160, eval_frequency=200),
 }
 WORDS_ON_GPU = 2000
-# A sentencizer brings weights for these, which would count as much as the spans.
+# Scores of a sentencizer, which would count as much as those of the spans.
 SENTENCE_SCORES = ("sents_f", "sents_p", "sents_r")
 WARM_UP = 0.1  # share of the steps
 ENCODER_RATE, HEAD_RATE = 5e-5, 1e-3
@@ -54,6 +56,8 @@ class Wishes(NamedTuple):
     labels (Sequence[str]): if they are known; else they come from the data.
     spans_key (str): the group that holds the gold.
     steps (Optional[int]): batches to train on, if not as many as usual.
+    sentencizer (bool): whether a sentencizer finds the sentences that windows follow;
+        not needed where documents are single sentences.
     """
 
     model: str
@@ -64,6 +68,7 @@ class Wishes(NamedTuple):
     labels: Sequence[str] = ()
     spans_key: str = DEFAULT_SPANS_KEY
     steps: Optional[int] = None
+    sentencizer: bool = True
 
     @property
     def recipe(self) -> Recipe:
@@ -92,10 +97,11 @@ def build_config(wishes: Wishes) -> Config:
     factory = find_factory(wishes.model)
     config = Config(nlp.config.copy())
     config["vars"] = {"spans_key": wishes.spans_key}
-    sentences = ["sentencizer"] if wishes.window == "sentence" else []
+    needed = wishes.sentencizer and wishes.window == "sentence"
+    sentences = ["sentencizer"] if needed else []
     config["nlp"]["pipeline"] = [*sentences, factory]
-    config["components"] = {name: {"factory": name} for name in sentences}
-    config["components"][factory] = _component(nlp, factory, wishes)
+    config["components"] = {name: component_block(nlp, name) for name in sentences}
+    config["components"][factory] = _span_component(nlp, factory, wishes)
     config["system"]["gpu_allocator"] = "pytorch" if wishes.gpu else None
     config["training"].update(_training(wishes, sentences))
     if wishes.labels:
@@ -113,33 +119,44 @@ def find_factory(model: str) -> str:
     return name
 
 
-def _component(nlp: spacy.Language, factory: str, wishes: Wishes) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): the block of the component, with all settings."""
-    block = Config(nlp.get_factory_meta(factory).default_config).copy()
+def component_block(nlp: Language, factory: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the block of a component, with all its settings."""
+    default = Config(nlp.get_factory_meta(factory).default_config)
+    return {"factory": factory, **default.copy()}
+
+
+def filled(block: Dict[str, Any]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the block of a registered function and the blocks in
+    it, with the defaults of all arguments that they leave out.
+    """
+    return dict(registry.fill({"block": block}, validate=False)["block"])
+
+
+def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, Any]:
+    block = component_block(nlp, factory)
     block.update(spans_key="${vars.spans_key}", window=wishes.window)
     block["seed"] = "${system.seed}"
     if wishes.encoder != CNN:
-        block["model"]["tok2vec"] = {
+        encoder = {
             "@architectures": "spacy_spanner.Transformer.v1",
             "name": wishes.encoder,
-            "pooling": "mean",
-            "layers": 1,
-            "context": 0,
-            "prompts": 0,
-            "max_pieces": 512,
-            "batch_pieces": 4096,
-            "gradient_checkpointing": False,
             "mixed_precision": wishes.gpu,
         }
-    return {"factory": factory, **block}
+        block["model"]["tok2vec"] = filled(encoder)
+    return block
 
 
 def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): what differs from spaCy's own [training]."""
     recipe = wishes.recipe
     prefix = f"spans_{wishes.spans_key}"
-    scores: Dict[str, Optional[float]] = dict.fromkeys(SENTENCE_SCORES)
-    scores.update({f"{prefix}_f": 1.0, f"{prefix}_p": 0.0, f"{prefix}_r": 0.0})
+    scores: Dict[str, Optional[float]] = {
+        f"{prefix}_f": 1.0,
+        f"{prefix}_p": 0.0,
+        f"{prefix}_r": 0.0,
+    }
+    if sentences:
+        scores.update(dict.fromkeys(SENTENCE_SCORES))
     return {
         "dropout": 0.1,
         "patience": recipe.patience,
@@ -181,7 +198,6 @@ def _optimizer(wishes: Wishes) -> Dict[str, Any]:
     }
     return {
         "@optimizers": "spacy_spanner.AdamW.v1",
-        "groups": None,
         "weight_decay": 0.01,
         "grad_clip": 1.0,
         "beta1": 0.9,

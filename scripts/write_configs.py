@@ -1,0 +1,232 @@
+"""Write every config in configs/ from the table configs/recipes.yml."""
+
+import math
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
+
+import srsly
+import typer
+from thinc.api import Config
+from wasabi import msg
+
+from spacy_spanner.files import write_text
+from spacy_spanner.preflight.config_text import Comments, config_text, value_text
+from spacy_spanner.preflight.starter_config import Wishes, build_config, filled
+
+FOLDER = Path(__file__).resolve().parents[1] / "configs"
+TABLE = FOLDER / "recipes.yml"
+SOURCE = "Written by scripts/write_configs.py from configs/recipes.yml: edit the table."
+SECTIONS = ("paths", "vars", "nlp", "components", "training", "initialize")
+# Keys of a layer that are no settings.
+ABOUT = ("heading", "title", "data", "start", "use", "examples", "warm_up", "models")
+# How a value with a reason is written; the last two may stand beside any other.
+ORIGINS = {"own": "own", "code": "the authors' code", "value": ""}
+MARKS = {*ORIGINS, "paper", "note"}
+
+Tree = Dict[str, Any]
+
+
+class Recipe(NamedTuple):
+    """What makes one config.
+
+    path (str): the file, below the folder of the configs.
+    factory (str): its span component.
+    layers (List[Tree]): parts of the table; later ones win.
+    """
+
+    path: str
+    factory: str
+    layers: List[Tree]
+
+    def about(self, key: str, default: Any = None) -> Any:
+        """RETURNS (Any): what the last layer that has this key says."""
+        return next((x[key] for x in reversed(self.layers) if key in x), default)
+
+    def settings(self, columns: Dict[str, str]) -> List[Tree]:
+        """RETURNS (List[Tree]): the settings of each layer as blocks of a config."""
+        return [
+            blocks(
+                self.factory,
+                {columns.get(k, k): v for k, v in layer.items() if k not in ABOUT},
+            )
+            for layer in self.layers
+        ]
+
+
+def recipes(table: Tree) -> Iterator[Recipe]:
+    """YIELDS (Recipe): every config that the table names."""
+    shared = table["shared"]
+    for encoder, layer in table["encoders"].items():
+        for model in table["models"]:
+            own = layer.get("models", {}).get(model, {})
+            layers = [shared, layer, own]
+            yield Recipe(f"{model}_{encoder}.cfg", f"span_{model}", layers)
+    papers = {**table["papers"]}
+    shared_by_papers = papers.pop("shared")
+    for model, paper in papers.items():
+        for corpus, row in paper["rows"].items():
+            used = [paper[name] for name in row.get("use", ())]
+            layers = [shared, shared_by_papers, table["corpora"][corpus], paper["all"]]
+            path = f"paper/{model}_{corpus}.cfg"
+            yield Recipe(path, f"span_{model}", [*layers, *used, row])
+
+
+def blocks(factory: str, settings: Tree) -> Tree:
+    """RETURNS (Tree): settings by dotted name as blocks of a config; what does not
+    start with a section belongs to the span component.
+    """
+    tree: Tree = {}
+    for name, value in settings.items():
+        *parents, key = name.split(".")
+        if [*parents, key][0] not in SECTIONS:
+            parents = ["components", factory, *parents]
+        block = tree
+        for parent in parents:
+            block = block.setdefault(parent, {})
+        block[key] = value
+    return tree
+
+
+def is_marked(value: Any) -> bool:
+    """RETURNS (bool): whether this is a value that is written with a reason."""
+    return isinstance(value, dict) and bool(value) and set(value) <= MARKS
+
+
+def unmarked(value: Any) -> Any:
+    """RETURNS (Any): the value without its reason."""
+    if not is_marked(value):
+        return value
+    return next(value[origin] for origin in ORIGINS if origin in value)
+
+
+def reason(value: Any) -> str:
+    """RETURNS (str): why the value is so, or nothing."""
+    if not is_marked(value):
+        return ""
+    origin = next(text for key, text in ORIGINS.items() if key in value)
+    if "paper" in value:
+        paper = value["paper"]
+        shown = paper if isinstance(paper, str) else value_text(paper)
+        origin += f" (paper: {shown})"
+    return ": ".join(filter(None, [origin, value.get("note")]))
+
+
+def merge(old: Any, new: Any) -> Any:
+    """Put one layer over another.
+
+    old (Any): value or block below.
+    new (Any): value or block above: a block is merged with that below, unless it names
+        a function of its own; a reason without a value applies to the value below.
+    RETURNS (Any): value or block of both.
+    """
+    if is_marked(new) and not set(new) & set(ORIGINS):
+        return {"own": unmarked(old), **new}
+    mergeable = all(isinstance(x, dict) and not is_marked(x) for x in (old, new))
+    if not mergeable or any(key.startswith("@") for key in new):
+        return new
+    return {**old, **{k: merge(old[k], v) if k in old else v for k, v in new.items()}}
+
+
+def split(tree: Tree, section: str = "") -> Tuple[Tree, Comments]:
+    """RETURNS (Tuple[Tree, Comments]): the values, and the reasons of some of them."""
+    values: Tree = {}
+    comments: Comments = {}
+    for key, marked in tree.items():
+        value = values[key] = unmarked(marked)
+        name = f"{section}.{key}".strip(".")
+        if isinstance(value, dict):
+            values[key], found = split(value, name)
+            comments.update(found)
+        if is_marked(marked):
+            place = (name, "") if isinstance(value, dict) else (section, key)
+            comments.setdefault(place[0], {})[place[1]] = reason(marked)
+    return values, comments
+
+
+def used_paths(config: Tree) -> Tree:
+    """RETURNS (Tree): the block [paths], without those that nothing refers to."""
+    text = Config(config).to_str(interpolate=False)
+    return {k: v for k, v in config["paths"].items() if f"${{paths.{k}}}" in text}
+
+
+def plan_epochs(recipe: Recipe, config: Tree, comments: Comments) -> None:
+    """Set what follows from the size of an epoch: when to evaluate, and the steps of
+    the schedules.
+    """
+    training = config["training"]
+    examples, warm_up = recipe.about("examples"), recipe.about("warm_up")
+    batches = math.ceil(unmarked(examples) / training["batcher"]["size"])
+    steps = batches * training["max_epochs"]
+    training["eval_frequency"] = batches
+    text = f"Once an epoch of {unmarked(examples):,} examples"
+    comments.setdefault("training", {})["eval_frequency"] = explained(text, examples)
+    text = explained(f"{unmarked(warm_up):.0%} of the steps", warm_up)
+    for group in ("encoder", "head"):
+        schedule = training["optimizer"][group]
+        schedule.update(warmup_steps=int(unmarked(warm_up) * steps), total_steps=steps)
+        comments.setdefault(f"training.optimizer.{group}", {})["warmup_steps"] = text
+
+
+def explained(text: str, value: Any) -> str:
+    """RETURNS (str): a comment, and the reason of the value that it is about."""
+    return "; ".join(filter(None, [text, reason(value)]))
+
+
+def make_config(recipe: Recipe, columns: Dict[str, str]) -> str:
+    """RETURNS (str): the text of the file."""
+    start: Tree = {}
+    for layer in recipe.layers:
+        start.update(layer.get("start", {}))
+    tree: Any = build_config(Wishes(recipe.factory, **start))
+    for settings in recipe.settings(columns):
+        tree = merge(tree, settings)
+    config, comments = split(tree)
+    components = config["components"]
+    component = components.pop(recipe.factory)
+    model = component["model"]
+    if model["tok2vec"]["@architectures"].startswith("spacy_spanner."):
+        model["tok2vec"] = filled(model["tok2vec"])
+    components[recipe.factory] = component  # others run before it
+    config["nlp"]["pipeline"] = list(components)
+    config["paths"] = used_paths(config)
+    if recipe.about("examples"):
+        plan_epochs(recipe, config, comments)
+    about = {key: recipe.about(key, "") for key in ("title", "data")}
+    heading = recipe.about("heading").format(factory=recipe.factory, **about)
+    return config_text(Config(config), f"{heading.strip()}\n{SOURCE}", comments)
+
+
+def make_configs(table: Path = TABLE) -> Dict[str, str]:
+    """RETURNS (Dict[str, str]): the texts of all configs, by path in their folder."""
+    content = srsly.read_yaml(table)
+    columns = content["columns"]
+    return {one.path: make_config(one, columns) for one in recipes(content)}
+
+
+def main(
+    folder: Path = typer.Argument(FOLDER, help="Folder to write to"),
+    check: bool = typer.Option(
+        False, "--check", help="Write nothing; fail if a file differs from the table"
+    ),
+) -> None:
+    """Write every config that the table names."""
+    texts = make_configs()
+    current = {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf8")
+        for path in sorted(folder.rglob("*.cfg"))
+    }
+    changed = [path for path in texts if texts[path] != current.get(path)]
+    unknown = [path for path in current if path not in texts]
+    if unknown:
+        msg.warn(f"Not in the table, to be deleted: {', '.join(unknown)}")
+    if check and changed:
+        msg.fail(f"Not as the table says: {', '.join(changed)}")
+    if check:
+        raise typer.Exit(int(bool(changed or unknown)))
+    for path in changed:
+        write_text(folder / path, texts[path])
+    msg.good(f"{len(texts)} configs, {len(changed)} of them changed")
+
+
+if __name__ == "__main__":
+    typer.run(main)
