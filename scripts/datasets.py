@@ -108,25 +108,35 @@ SPLIT = {"split_sentences": True}
 BY_RULES = {"split_sentences": True, "sentences": "rules"}
 CHARACTERS = {"split_sentences": True, "characters": True}
 
-DATASETS: Dict[str, Dataset] = {
-    "demo": Dataset(
-        ASSETS / "demo" / "en",
+
+def _demo(lang: str) -> Dataset:
+    return Dataset(
+        ASSETS / "demo" / lang,
+        lang,
+        "brackets",
+        "train*.txt",
+        "dev*.txt",
+        "test*.txt",
+        sentences=False,
+    )
+
+
+def _ace(name: str) -> Dataset:
+    return Dataset(
+        ASSETS / name,
         "en",
-        "brackets",
-        "train*.txt",
-        "dev*.txt",
-        "test*.txt",
-        sentences=False,
-    ),
-    "demo_zh": Dataset(
-        ASSETS / "demo" / "zh",
-        "zh",
-        "brackets",
-        "train*.txt",
-        "dev*.txt",
-        "test*.txt",
-        sentences=False,
-    ),
+        "ace",
+        "data",
+        "data",
+        "data",
+        lists="splits/{split}.txt",
+        doc_options=BY_RULES,
+    )
+
+
+DATASETS: Dict[str, Dataset] = {
+    "demo": _demo("en"),
+    "demo_zh": _demo("zh"),
     "conll03": Dataset(
         ASSETS / "conll03",
         "en",
@@ -155,26 +165,8 @@ DATASETS: Dict[str, Dataset] = {
         "test",
         doc_options=CHARACTERS,
     ),
-    "ace04": Dataset(
-        ASSETS / "ace04",
-        "en",
-        "ace",
-        "data",
-        "data",
-        "data",
-        lists="splits/{split}.txt",
-        doc_options=BY_RULES,
-    ),
-    "ace05": Dataset(
-        ASSETS / "ace05",
-        "en",
-        "ace",
-        "data",
-        "data",
-        "data",
-        lists="splits/{split}.txt",
-        doc_options=BY_RULES,
-    ),
+    "ace04": _ace("ace04"),
+    "ace05": _ace("ace05"),
     "kbp17": Dataset(
         ASSETS / "kbp17",
         "en",

@@ -1,4 +1,8 @@
-"""Write every config in configs/ from the table configs/recipes.yml."""
+"""Write every config in configs/ from the table configs/recipes.yml.
+
+To change configs, edit the table and run `python scripts/write_configs.py`. The head of
+the table explains its form.
+"""
 
 import math
 from pathlib import Path
@@ -17,9 +21,9 @@ FOLDER = Path(__file__).resolve().parents[1] / "configs"
 TABLE = FOLDER / "recipes.yml"
 SOURCE = "Written by scripts/write_configs.py from configs/recipes.yml: edit the table."
 SECTIONS = ("paths", "vars", "nlp", "components", "training", "initialize")
-# Keys of a layer that are no settings.
+# Keys of a layer that are not settings.
 ABOUT = ("heading", "title", "data", "start", "use", "examples", "warm_up", "models")
-# How a value with a reason is written; the last two may stand beside any other.
+# Where a value comes from: the key that it has in the table, and the word for comments.
 ORIGINS = {"own": "own", "code": "the authors' code", "value": ""}
 MARKS = {*ORIGINS, "paper", "note"}
 
@@ -27,11 +31,11 @@ Tree = Dict[str, Any]
 
 
 class Recipe(NamedTuple):
-    """What makes one config.
+    """The parts of the table that make one config.
 
-    path (str): the file, below the folder of the configs.
-    factory (str): its span component.
-    layers (List[Tree]): parts of the table; later ones win.
+    path (str): the file, relative to the folder of the configs.
+    factory (str): the span component.
+    layers (List[Tree]): the parts; later ones override earlier ones.
     """
 
     path: str
@@ -39,11 +43,11 @@ class Recipe(NamedTuple):
     layers: List[Tree]
 
     def about(self, key: str, default: Any = None) -> Any:
-        """RETURNS (Any): what the last layer that has this key says."""
+        """RETURNS (Any): the value of a key in the last layer that has it."""
         return next((x[key] for x in reversed(self.layers) if key in x), default)
 
     def settings(self, columns: Dict[str, str]) -> List[Tree]:
-        """RETURNS (List[Tree]): the settings of each layer as blocks of a config."""
+        """RETURNS (List[Tree]): the settings of each layer, as blocks of a config."""
         return [
             blocks(
                 self.factory,
@@ -54,7 +58,7 @@ class Recipe(NamedTuple):
 
 
 def recipes(table: Tree) -> Iterator[Recipe]:
-    """YIELDS (Recipe): every config that the table names."""
+    """YIELDS (Recipe): one for each config of the table."""
     shared = table["shared"]
     for encoder, layer in table["encoders"].items():
         for model in table["models"]:
@@ -72,8 +76,12 @@ def recipes(table: Tree) -> Iterator[Recipe]:
 
 
 def blocks(factory: str, settings: Tree) -> Tree:
-    """RETURNS (Tree): settings by dotted name as blocks of a config; what does not
-    start with a section belongs to the span component.
+    """Turn settings by dotted name into blocks of a config.
+
+    factory (str): the span component; names that do not start with a section are its
+        settings.
+    settings (Tree): values by dotted name.
+    RETURNS (Tree): nested blocks.
     """
     tree: Tree = {}
     for name, value in settings.items():
@@ -88,7 +96,7 @@ def blocks(factory: str, settings: Tree) -> Tree:
 
 
 def is_marked(value: Any) -> bool:
-    """RETURNS (bool): whether this is a value that is written with a reason."""
+    """RETURNS (bool): whether the table gives a reason for this value."""
     return isinstance(value, dict) and bool(value) and set(value) <= MARKS
 
 
@@ -100,7 +108,7 @@ def unmarked(value: Any) -> Any:
 
 
 def reason(value: Any) -> str:
-    """RETURNS (str): why the value is so, or nothing."""
+    """RETURNS (str): the reason for the value; empty if there is none."""
     if not is_marked(value):
         return ""
     origin = next(text for key, text in ORIGINS.items() if key in value)
@@ -112,12 +120,12 @@ def reason(value: Any) -> str:
 
 
 def merge(old: Any, new: Any) -> Any:
-    """Put one layer over another.
+    """Override a value or the settings of a block.
 
-    old (Any): value or block below.
-    new (Any): value or block above: a block is merged with that below, unless it names
-        a function of its own; a reason without a value applies to the value below.
-    RETURNS (Any): value or block of both.
+    old (Any): value or block of the layers so far.
+    new (Any): value or block of the next layer. A block that names a registered
+        function replaces the old one. A reason without a value keeps the old value.
+    RETURNS (Any): the resulting value or block.
     """
     if is_marked(new) and not set(new) & set(ORIGINS):
         return {"own": unmarked(old), **new}
@@ -128,12 +136,20 @@ def merge(old: Any, new: Any) -> Any:
 
 
 def split(tree: Tree, section: str = "") -> Tuple[Tree, Comments]:
-    """RETURNS (Tuple[Tree, Comments]): the values, and the reasons of some of them."""
+    """Separate values from their reasons.
+
+    tree (Tree): a block.
+    section (str): its name.
+    RETURNS (Tuple[Tree, Comments]): the values, and the reasons as comments.
+    RAISES (ValueError): for a reason without a value, such as a misspelled setting.
+    """
     values: Tree = {}
     comments: Comments = {}
     for key, marked in tree.items():
-        value = values[key] = unmarked(marked)
         name = f"{section}.{key}".strip(".")
+        if is_marked(marked) and not set(marked) & set(ORIGINS):
+            raise ValueError(f"{name} has no value for the reason {marked}")
+        value = values[key] = unmarked(marked)
         if isinstance(value, dict):
             values[key], found = split(value, name)
             comments.update(found)
@@ -150,8 +166,11 @@ def used_paths(config: Tree) -> Tree:
 
 
 def plan_epochs(recipe: Recipe, config: Tree, comments: Comments) -> None:
-    """Set what follows from the size of an epoch: when to evaluate, and the steps of
-    the schedules.
+    """Derive the steps of evaluation and schedules from the size of an epoch.
+
+    recipe (Recipe): has the number of examples and the share of the warm-up.
+    config (Tree): gets the steps.
+    comments (Comments): gets their explanation.
     """
     training = config["training"]
     examples, warm_up = recipe.about("examples"), recipe.about("warm_up")
@@ -168,12 +187,12 @@ def plan_epochs(recipe: Recipe, config: Tree, comments: Comments) -> None:
 
 
 def explained(text: str, value: Any) -> str:
-    """RETURNS (str): a comment, and the reason of the value that it is about."""
+    """RETURNS (str): a comment on a value, with the reason of the value."""
     return "; ".join(filter(None, [text, reason(value)]))
 
 
 def make_config(recipe: Recipe, columns: Dict[str, str]) -> str:
-    """RETURNS (str): the text of the file."""
+    """RETURNS (str): the text of a config."""
     start: Tree = {}
     for layer in recipe.layers:
         start.update(layer.get("start", {}))

@@ -120,6 +120,12 @@ def test_layers_of_the_table(writer: Any) -> None:
     assert comments == {"a": {"b": "own (paper: 0.00005)"}}
 
 
+def test_reason_for_a_setting_that_has_no_value(writer: Any) -> None:
+    merged = writer.merge({"a": {"lr": 1}}, {"a": {"rl": {"paper": 2}}})
+    with pytest.raises(ValueError, match=r"a\.rl has no value"):
+        writer.split(merged)
+
+
 @pytest.mark.parametrize(
     "value, expected",
     [
