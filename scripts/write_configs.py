@@ -124,11 +124,15 @@ def merge(old: Any, new: Any) -> Any:
 
     old (Any): value or block of the layers so far.
     new (Any): value or block of the next layer. A block that names a registered
-        function replaces the old one. A reason without a value keeps the old value.
+        function replaces the old one. A reason without a value keeps the old value
+        and adds to its reason.
     RETURNS (Any): the resulting value or block.
     """
     if is_marked(new) and not set(new) & set(ORIGINS):
-        return {"own": unmarked(old), **new}
+        kept = dict(old) if is_marked(old) else {"value": old}
+        if "value" in kept:
+            kept["own"] = kept.pop("value")
+        return {**kept, **new}
     mergeable = all(isinstance(x, dict) and not is_marked(x) for x in (old, new))
     if not mergeable or any(key.startswith("@") for key in new):
         return new

@@ -118,6 +118,12 @@ def test_layers_of_the_table(writer: Any) -> None:
     values, comments = writer.split(merged)
     assert values == {"a": {"b": 1, "c": {"@x": "one", "d": 2}}, "e": 4}
     assert comments == {"a": {"b": "own (paper: 0.00005)"}}
+    explained = {"x": {"value": 1, "note": "n"}, "y": {"code": 2, "note": "n"}}
+    merged = writer.merge(explained, {"x": {"paper": 3}, "y": {"paper": 4}})
+    assert merged == {
+        "x": {"own": 1, "paper": 3, "note": "n"},
+        "y": {"code": 2, "paper": 4, "note": "n"},
+    }
 
 
 def test_reason_for_a_setting_that_has_no_value(writer: Any) -> None:
