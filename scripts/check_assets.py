@@ -1,4 +1,4 @@
-"""Check that the files of a dataset are there and right; or stop the workflow."""
+"""Check that the files of a dataset exist and have the expected content."""
 
 import hashlib
 from pathlib import Path
@@ -13,7 +13,7 @@ OBTAIN = "docs/datasets.md"
 
 
 def checksums() -> Dict[Path, str]:
-    """RETURNS (Dict[Path, str]): the MD5 of assets, as far as the project names it."""
+    """RETURNS (Dict[Path, str]): the MD5 of all assets that have one in the project."""
     project = srsly.read_yaml(ROOT / "project.yml")
     return {
         ROOT / asset["dest"]: asset["checksum"]
@@ -23,14 +23,14 @@ def checksums() -> Dict[Path, str]:
 
 
 def is_public(folder: Path) -> bool:
-    """RETURNS (bool): whether `project assets` fetches all of a folder."""
+    """RETURNS (bool): whether `project assets` fetches all files of a folder."""
     assets = srsly.read_yaml(ROOT / "project.yml").get("assets", [])
     own = [asset for asset in assets if folder in (ROOT / asset["dest"]).parents]
     return bool(own) and all(asset.get("url") for asset in own)
 
 
 def wrong_files(folder: Path) -> List[str]:
-    """RETURNS (List[str]): files below a folder whose content is not the expected."""
+    """RETURNS (List[str]): files in a folder that differ from their checksum."""
     found = []
     for path, checksum in checksums().items():
         if folder in path.parents and path.is_file():
@@ -44,23 +44,23 @@ def main(
     dataset: str = typer.Argument(..., help="Name of the dataset"),
     genia_train: str = typer.Option("train", help="Part of GENIA to train on"),
 ) -> None:
-    """Fail with exit code 1 and an explanation when files are missing or wrong."""
+    """Exit with code 1 and an explanation if files are missing or have changed."""
     found = get_dataset(dataset, genia_train)
     missing, wrong = found.missing(), wrong_files(found.folder)
     place = found.folder.relative_to(ROOT)
     how = (
         "Fetch them with 'python -m spacy project assets'"
         if is_public(found.folder)
-        else f"How to obtain the corpus, and where its files belong, says {OBTAIN}"
+        else f"{OBTAIN} says how to obtain the corpus and where to put its files"
     )
     if ASSETS / "demo" in found.folder.parents:
         how = "Restore them from the repository"
     if missing:
         problem = f"Missing in {place}: {', '.join(missing)}. {how}."
-        msg.fail(f"The dataset '{dataset}' is not complete", problem, exits=1)
+        msg.fail(f"The dataset '{dataset}' is incomplete", problem, exits=1)
     if wrong:
-        problem = f"Not as expected in {place}: {', '.join(wrong)}. Delete them. {how}."
-        msg.fail(f"The dataset '{dataset}' is not the expected one", problem, exits=1)
+        problem = f"Changed in {place}: {', '.join(wrong)}. Delete them. {how}."
+        msg.fail(f"The dataset '{dataset}' has unexpected content", problem, exits=1)
     msg.good(f"The dataset '{dataset}' is complete")
 
 

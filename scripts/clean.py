@@ -8,7 +8,7 @@ OUTPUTS = ("corpus", "training", "metrics")
 
 
 def main() -> None:
-    """Remove corpora, trained pipelines and metrics."""
+    """Delete corpora, trained pipelines and metrics."""
     for name in OUTPUTS:
         shutil.rmtree(ROOT / name, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Turn the annotated text of a dataset into spaCy's binary format."""
+"""Convert the annotated text of a dataset to spaCy's binary format."""
 
 from pathlib import Path
 from typing import Dict, Iterator
@@ -14,9 +14,9 @@ from spacy_spanner.corpus.spacy_files import SpacyWriter
 
 
 def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:
-    """Write one `.spacy` file per split, and a table of what is lost.
+    """Write one `.spacy` file per split, and a table of the entities that are lost.
 
-    dataset (Dataset): what to convert.
+    dataset (Dataset): the dataset to convert.
     output (Path): folder to write to.
     RETURNS (Dict[str, Dict[str, int]]): by split, the number of documents, sentences
         and entities, and of entities that could not be represented.
@@ -59,7 +59,7 @@ def main(
         numbers = ", ".join(f"{n:,} {what}" for what, n in counts.items() if n)
         msg.good(f"{split}: {numbers}")
         if counts["entities lost"]:
-            msg.warn(f"What is lost is listed in {output / split}.lost.csv")
+            msg.warn(f"The lost entities are listed in {output / split}.lost.csv")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Count a converted dataset, and compare the counts with those of the papers."""
+"""Count a converted dataset and compare the counts with those of the papers."""
 
 from pathlib import Path
 from typing import Dict, List, NamedTuple
@@ -18,7 +18,7 @@ Counts = Dict[str, Dict[str, int]]
 
 
 class Comparison(NamedTuple):
-    """A count and what the papers say; they may differ among themselves."""
+    """A count and the numbers of the papers, which may differ from each other."""
 
     part: str
     what: str
@@ -27,16 +27,16 @@ class Comparison(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether some paper has this number."""
+        """Whether one of the papers has this number."""
         return self.counted in self.expected
 
 
 def compare(counts: Dict[str, Statistics], expected: dict) -> List[Comparison]:
-    """Compare counts with a table.
+    """Compare the counts of a dataset with those of the papers.
 
     counts (Dict[str, Statistics]): by part.
     expected (dict): by part and count; parts may be joined, as in "train+dev".
-    RETURNS (List[Comparison]): one for each number of the table.
+    RETURNS (List[Comparison]): one per expected number.
     """
     return [
         Comparison(
@@ -51,7 +51,7 @@ def compare(counts: Dict[str, Statistics], expected: dict) -> List[Comparison]:
 
 
 def render(dataset: str, counts: Dict[str, Statistics], rows: List[Comparison]) -> str:
-    """RETURNS (str): all tables as a page."""
+    """RETURNS (str): a Markdown page with all tables."""
     page = f"# Counts of {dataset}\n\n{as_markdown(lay_out(counts))}"
     if not rows:
         return page
@@ -65,7 +65,9 @@ def render(dataset: str, counts: Dict[str, Statistics], rows: List[Comparison]) 
         for row in rows
     ]
     header = ["", "counted", "papers", "difference"]
-    return f"{page}\n### Against the papers\n\n{markdown_table(header, table)}\n"
+    return (
+        f"{page}\n### Comparison with the papers\n\n{markdown_table(header, table)}\n"
+    )
 
 
 def main(

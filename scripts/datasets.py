@@ -1,4 +1,4 @@
-"""The datasets of the workflow: where they lie, their language and their format."""
+"""The datasets of the workflow: their files, languages and formats."""
 
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
 SPANS_KEY = "ents"
 SPLITS = ("train", "dev", "test")
-# Where a corpus has no dev part, each tenth document of the train part is taken.
+# If a corpus has no dev part, every tenth document of the train part is held out.
 HELD_OUT = 10
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
@@ -23,15 +23,15 @@ NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 class Dataset(NamedTuple):
     """A corpus that the workflow can train on.
 
-    folder (Path): where its files lie.
+    folder (Path): the folder of its files.
     lang (str): language code of the pipeline.
     format (str): name of a format of `python -m spacy spanner convert`.
-    train, dev, test (str): files or folders of the parts, by pattern; the dev part is
-        held out from the train part where there is none.
-    lists (str): files with the names of the documents of a part, `{split}` for the
-        part; where there are lists, the parts lie in one folder.
-    sentences (bool): the sentences of the corpus are the windows of the models.
-    read_options, doc_options: what differs from the defaults.
+    train, dev, test (str): glob patterns for the files or folders of the parts; if
+        `dev` is empty, the dev part is held out from the train part.
+    lists (str): files with the names of the documents of a part, with `{split}` for the
+        name of the part; used if all parts are in one folder.
+    sentences (bool): whether each document is a sentence of the corpus.
+    read_options, doc_options (Mapping[str, Any]): options that are not the defaults.
     """
 
     folder: Path
@@ -53,7 +53,7 @@ class Dataset(NamedTuple):
     def require(self, split: str) -> List[Path]:
         """RETURNS (List[Path]): files or folders of a split.
 
-        RAISES (SystemExit): where there are none.
+        RAISES (SystemExit): if there are none.
         """
         found = self.files(split)
         if not found:
@@ -61,19 +61,22 @@ class Dataset(NamedTuple):
         return found
 
     def missing(self) -> List[str]:
-        """RETURNS (List[str]): what is not there, relative to the folder."""
+        """RETURNS (List[str]): missing files, relative to the folder."""
         wanted = [split for split in SPLITS if getattr(self, split)]
         lost = [getattr(self, split) for split in wanted if not self.files(split)]
         lists = [self.lists.format(split=split) for split in wanted if self.lists]
         lost += [name for name in lists if not (self.folder / name).is_file()]
-        return [*dict.fromkeys(lost)]  # parts with lists lie in one folder
+        return [*dict.fromkeys(lost)]  # parts with lists share a folder
 
     def read(
         self, split: str, nlp: Language, lost: Optional[LostSpans] = None
     ) -> Iterator[Doc]:
-        """YIELDS (Doc): annotated documents of a split.
+        """Read the annotated documents of a split.
 
-        lost (Optional[LostSpans]): is told what cannot be represented.
+        split (str): "train", "dev" or "test".
+        nlp (Language): for the vocabulary and the tokenizer.
+        lost (Optional[LostSpans]): collects the entities that cannot be represented.
+        YIELDS (Doc): the documents.
         """
         if not self.dev and split in ("train", "dev"):
             held_out = split == "dev"
@@ -105,25 +108,35 @@ SPLIT = {"split_sentences": True}
 BY_RULES = {"split_sentences": True, "sentences": "rules"}
 CHARACTERS = {"split_sentences": True, "characters": True}
 
-DATASETS: Dict[str, Dataset] = {
-    "demo": Dataset(
-        ASSETS / "demo" / "en",
+
+def _demo(lang: str) -> Dataset:
+    return Dataset(
+        ASSETS / "demo" / lang,
+        lang,
+        "brackets",
+        "train*.txt",
+        "dev*.txt",
+        "test*.txt",
+        sentences=False,
+    )
+
+
+def _ace(name: str) -> Dataset:
+    return Dataset(
+        ASSETS / name,
         "en",
-        "brackets",
-        "train*.txt",
-        "dev*.txt",
-        "test*.txt",
-        sentences=False,
-    ),
-    "demo_zh": Dataset(
-        ASSETS / "demo" / "zh",
-        "zh",
-        "brackets",
-        "train*.txt",
-        "dev*.txt",
-        "test*.txt",
-        sentences=False,
-    ),
+        "ace",
+        "data",
+        "data",
+        "data",
+        lists="splits/{split}.txt",
+        doc_options=BY_RULES,
+    )
+
+
+DATASETS: Dict[str, Dataset] = {
+    "demo": _demo("en"),
+    "demo_zh": _demo("zh"),
     "conll03": Dataset(
         ASSETS / "conll03",
         "en",
@@ -152,26 +165,8 @@ DATASETS: Dict[str, Dataset] = {
         "test",
         doc_options=CHARACTERS,
     ),
-    "ace04": Dataset(
-        ASSETS / "ace04",
-        "en",
-        "ace",
-        "data",
-        "data",
-        "data",
-        lists="splits/{split}.txt",
-        doc_options=BY_RULES,
-    ),
-    "ace05": Dataset(
-        ASSETS / "ace05",
-        "en",
-        "ace",
-        "data",
-        "data",
-        "data",
-        lists="splits/{split}.txt",
-        doc_options=BY_RULES,
-    ),
+    "ace04": _ace("ace04"),
+    "ace05": _ace("ace05"),
     "kbp17": Dataset(
         ASSETS / "kbp17",
         "en",
@@ -227,7 +222,7 @@ def get_dataset(name: str, genia_train: str = "train") -> Dataset:
     genia_train (str): part of GENIA to train on; with "dev" the large train part is
         not needed, and a tenth of the dev part is held out.
     RETURNS (Dataset): the dataset of that name.
-    RAISES (SystemExit): for an unknown name, with those that exist.
+    RAISES (SystemExit): for an unknown name; the message lists those that exist.
     """
     if name not in DATASETS:
         names = ", ".join(DATASETS)

@@ -1,4 +1,4 @@
-"""Score the trained pipelines of the workflow on the test part, once."""
+"""Score the trained pipelines of the workflow on the test part."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ def main(
     output: Path = typer.Argument(..., help="Folder to write one JSON per model to"),
     gpu: int = typer.Option(-1, help="GPU, or -1 for the CPU"),
 ) -> None:
-    """Evaluate every pipeline below TRAINING."""
+    """Evaluate every pipeline in TRAINING."""
     output.mkdir(parents=True, exist_ok=True)
     for folder in sorted(path for path in training.iterdir() if path.is_dir()):
         scores = evaluate(str(folder / "model-best"), test, use_gpu=gpu, silent=True)
-        # The speed changes from run to run; what is written here does not.
+        # The speed varies between runs; the written scores must not.
         speed = scores.pop("speed")
         srsly.write_json(output / f"{folder.name}.json", scores)
         f_score = scores.get("spans_ents_f")

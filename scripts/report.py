@@ -1,4 +1,4 @@
-"""Write the scores of all models of a dataset as one Markdown page."""
+"""Write a Markdown page with the scores of all models on a dataset."""
 
 from pathlib import Path
 from typing import Any, Dict
@@ -20,8 +20,9 @@ COLUMNS = {
 
 
 def render(dataset: str, scores: Dict[str, Dict[str, Any]]) -> str:
-    """Lay out the page.
+    """Render the page.
 
+    dataset (str): name of the dataset.
     scores (Dict[str, Dict[str, Any]]): scores by model.
     RETURNS (str): Markdown.
     """

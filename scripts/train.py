@@ -1,4 +1,4 @@
-"""Train the models of the workflow, one after the other."""
+"""Train the models of the workflow one after another."""
 
 from pathlib import Path
 from typing import Any, Dict, List
@@ -18,7 +18,7 @@ ENGLISH_ENCODERS = ("minilm",)
 def config_path(model: str, encoder: str) -> Path:
     """RETURNS (Path): the config of a model on an encoder.
 
-    RAISES (SystemExit): where there is none, with those that exist.
+    RAISES (SystemExit): if there is none; the message lists those that exist.
     """
     path = ROOT / "configs" / f"{model}_{encoder}.cfg"
     if not path.exists():
@@ -30,8 +30,12 @@ def config_path(model: str, encoder: str) -> Path:
 def overrides(path: Path, dataset: str, corpus: Path, seed: int) -> Dict[str, Any]:
     """Adapt a config to a dataset.
 
-    RETURNS (Dict[str, Any]): settings that depend on the dataset: paths and language;
-        and no sentencizer where documents are the sentences of the corpus.
+    path (Path): the config.
+    dataset (str): name of the dataset.
+    corpus (Path): folder with its .spacy files.
+    seed (int): seed of the training.
+    RETURNS (Dict[str, Any]): the settings that depend on the dataset: paths, language,
+        and a pipeline without sentencizer if each document is a sentence.
     """
     found = get_dataset(dataset)
     lang = found.lang
@@ -47,7 +51,7 @@ def overrides(path: Path, dataset: str, corpus: Path, seed: int) -> Dict[str, An
 
 
 def without_sentencizer(path: Path) -> Dict[str, List[str]]:
-    """RETURNS (Dict[str, List[str]]): the components of a config without it."""
+    """RETURNS (Dict[str, List[str]]): lists of components without the sentencizer."""
     config = load_config(path)
     names = {
         "nlp.pipeline": config["nlp"]["pipeline"],
@@ -65,8 +69,12 @@ def without_sentencizer(path: Path) -> Dict[str, List[str]]:
 
 
 def budget(path: Path, steps: int) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): settings that end training after so many steps, with
-    ten looks at the development data; schedules end there too.
+    """Limit the training of a config.
+
+    path (Path): the config.
+    steps (int): number of batches to train on.
+    RETURNS (Dict[str, Any]): settings that end training and schedules after these
+        steps, with ten evaluations.
     """
     found: Dict[str, Any] = {
         "training.max_steps": steps,
@@ -83,12 +91,12 @@ def budget(path: Path, steps: int) -> Dict[str, Any]:
 
 
 def enough_steps(path: Path, corpus: Path, passes: int) -> Dict[str, Any]:
-    """Train longer on a corpus that is larger than the config reckons with.
+    """Train longer on a corpus that is larger than the one the config is made for.
 
     path (Path): the config.
     corpus (Path): folder with the .spacy files.
-    passes (int): how often each sentence is seen at least; 0 leaves the config alone.
-    RETURNS (Dict[str, Any]): settings for more steps, where the config has too few.
+    passes (int): minimum number of passes over the data; 0 to keep the config's steps.
+    RETURNS (Dict[str, Any]): settings for more steps, or none if they suffice.
     """
     if not passes:
         return {}
@@ -100,12 +108,12 @@ def enough_steps(path: Path, corpus: Path, passes: int) -> Dict[str, Any]:
 
 
 def warn_of_language(dataset: str, encoder: str) -> None:
-    """Say so where an encoder was not made for the language of a dataset."""
+    """Warn if an encoder was not pretrained on the language of the dataset."""
     lang = get_dataset(dataset).lang
     if encoder in ENGLISH_ENCODERS and lang != "en":
         msg.warn(
-            f"The encoder {encoder} was pretrained on English, and {dataset} is in "
-            f"another language ({lang}): expect low scores, or take --vars.encoder cnn"
+            f"The encoder {encoder} was pretrained on English, but {dataset} is in "
+            f"another language ({lang}): expect low scores, or use --vars.encoder cnn"
         )
 
 
@@ -113,16 +121,16 @@ def main(
     dataset: str = typer.Argument(..., help="Name of the dataset"),
     corpus: Path = typer.Argument(..., help="Folder with its .spacy files"),
     output: Path = typer.Argument(..., help="Folder to write pipelines to"),
-    models: str = typer.Option(..., help="Names of models, with spaces between"),
-    encoder: str = typer.Option("cnn", help="Which config of each model"),
-    config: str = typer.Option("", help="A config to train instead of all that"),
+    models: str = typer.Option(..., help="Names of models, separated by spaces"),
+    encoder: str = typer.Option("cnn", help="Encoder of the configs to train"),
+    config: str = typer.Option("", help="Path of a config to train instead"),
     gpu: int = typer.Option(-1, help="GPU, or -1 for the CPU"),
     seed: int = typer.Option(0),
     passes: int = typer.Option(
-        0, min=0, help="Passes over the train part, where a config has fewer"
+        0, min=0, help="Minimum number of passes over the train part"
     ),
 ) -> None:
-    """Train every model on DATASET; the best on its dev part is kept in OUTPUT."""
+    """Train every model on DATASET and write the pipelines to OUTPUT."""
     warn_of_language(dataset, encoder)
     paths: List[Path] = [config_path(model, encoder) for model in models.split()]
     if config:

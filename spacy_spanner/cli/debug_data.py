@@ -12,21 +12,21 @@ from .shell import CODE, TAKES_OVERRIDES, plain_errors, prepare
 
 @app.command("debug-data", context_settings=TAKES_OVERRIDES)
 def debug_data_cli(
-    ctx: typer.Context,  # for overrides of the config
+    ctx: typer.Context,  # overrides of the config
     config: Path = typer.Argument(..., help="The training config"),
     test: Optional[Path] = typer.Option(
-        None, "--test", "-t", help="Test part, to look for training data in it"
+        None, "--test", "-t", help="Test data, to check for overlap with train"
     ),
-    strict: bool = typer.Option(False, help="Let warnings count as errors"),
+    strict: bool = typer.Option(False, help="Treat warnings as errors"),
     output: Optional[Path] = typer.Option(
-        None, "--output", "-o", help="JSON file for counts and findings"
+        None, "--output", "-o", help="JSON file to write counts and findings to"
     ),
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Look for what is wrong with the data of a training.
+    """Check the training, development and test data of a config.
 
     Settings of the config are overridden as in `spacy train`: --paths.train corpus.
-    Ends with exit code 1 where training would fail or its scores would mean nothing.
+    Exits with code 1 if training would fail or its scores would be meaningless.
     """
     from spacy.cli._util import parse_config_overrides
 

@@ -15,20 +15,28 @@ TO_SCREEN = Path("-")
 
 @app.command("init-config")
 def init_config_cli(
-    output: Path = typer.Argument(..., help="File to write, or - for the screen"),
-    model: str = typer.Option("span_biaffine", "--model", "-m", help="Factory"),
-    lang: str = typer.Option("en", "--lang", "-l", help="Code of the language"),
+    output: Path = typer.Argument(..., help="File to write, or - for standard output"),
+    model: str = typer.Option("span_biaffine", "--model", "-m", help="Model to train"),
+    lang: str = typer.Option("en", "--lang", "-l", help="Language code"),
     encoder: str = typer.Option(
         "cnn", "--encoder", "-e", help="cnn, minilm, a folder, or a name on the hub"
     ),
-    gpu: bool = typer.Option(False, "--gpu", "-G", help="For training on a GPU"),
-    window: str = typer.Option("sentence", help="sentence, doc or strided"),
-    labels: str = typer.Option("", help="Labels with commas; else from the data"),
-    spans_key: str = typer.Option("ents", "--spans-key", "-sk", help="Group with gold"),
-    steps: Optional[int] = typer.Option(None, min=1, help="Batches to train on"),
+    gpu: bool = typer.Option(False, "--gpu", "-G", help="Train on a GPU"),
+    window: str = typer.Option(
+        "sentence", help="Unit to predict on: sentence, doc or strided"
+    ),
+    labels: str = typer.Option(
+        "", help="Comma-separated labels; default: from the data"
+    ),
+    spans_key: str = typer.Option(
+        "ents", "--spans-key", "-sk", help="Span group with the gold annotation"
+    ),
+    steps: Optional[int] = typer.Option(
+        None, min=1, help="Number of batches to train on"
+    ),
     force: bool = FORCE,
 ) -> None:
-    """Write a complete config with comments, to be trained as it is."""
+    """Write a complete training config with comments."""
     from ..files import require_absent, write_text
     from ..preflight.comments import write_config
     from ..preflight.starter_config import Wishes, build_config

@@ -1,1 +1,1 @@
-"""Before training: configs to start from, and checks of the data."""
+"""Before training: starter configs and checks of the data."""

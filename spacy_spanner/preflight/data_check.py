@@ -1,4 +1,4 @@
-"""What is wrong with the data of a training, and what to do about it."""
+"""Find problems in training data and say how to solve them."""
 
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence
 
@@ -15,17 +15,18 @@ ERROR, WARNING, GOOD = "error", "warning", "good"
 # spaCy's `debug data` warns below the same number of examples of a label.
 MIN_PER_LABEL = 50
 MIN_SPANS = 100
-# Share of documents and sentences of a part that may stand in the training data too.
+# Share of the documents and sentences of a part that may also occur in train.
 MAX_SHARED = 0.01
 N_SHOWN = 3
 
 
 class Finding(NamedTuple):
-    """Something to know about the data.
+    """One result of the checks.
 
-    level (str): "error" (training fails or its scores mean nothing), "warning", "good".
-    text (str): what was seen.
-    advice (str): what to do; empty where nothing is to be done.
+    level (str): "error" if training fails or its scores are meaningless, "warning", or
+        "good".
+    text (str): what was found.
+    advice (str): what to do about it; empty if there is nothing to do.
     """
 
     level: str
@@ -34,7 +35,12 @@ class Finding(NamedTuple):
 
 
 class DataCheck(NamedTuple):
-    """All that is known about the data of one component."""
+    """The results for one component.
+
+    component (str): its name.
+    splits (Dict[str, Dict[str, Any]]): counts by part of the data.
+    findings (List[Finding]): the results of the checks.
+    """
 
     component: str
     splits: Dict[str, Dict[str, Any]]
@@ -44,12 +50,12 @@ class DataCheck(NamedTuple):
 def check_data(
     nlp: Language, name: str, splits: Mapping[str, Sequence[Example]]
 ) -> DataCheck:
-    """Look at the data of a span component.
+    """Check the data of a span component.
 
     nlp (Language): the pipeline, not initialized.
-    name (str): the component.
-    splits (Mapping[str, Sequence[Example]]): "train" and any other parts;
-        their predicted documents have the boundaries that training will see.
+    name (str): name of the component.
+    splits (Mapping[str, Sequence[Example]]): "train" and any other parts; the predicted
+        documents have the sentence boundaries that training will use.
     RETURNS (DataCheck): counts and findings.
     """
     pipe: Any = nlp.get_pipe(name)
@@ -87,19 +93,22 @@ def _check_sizes(
         size = f"{part}: {one.n_docs:,} documents, {one.n_spans:,} spans"
         if not one.n_annotated:
             advice = f"Put spans into doc.spans[{key!r}], or set another spans_key."
-            yield Finding(ERROR, f"{size}; none is annotated", advice)
+            yield Finding(ERROR, f"{size}; no document is annotated", advice)
         elif not one.n_spans:
-            advice = "Without any span there is nothing to learn or to score."
-            yield Finding(ERROR, f"{size}; all are empty", advice)
+            advice = "Annotate some spans: there is nothing to learn or to score."
+            yield Finding(ERROR, f"{size}; all span groups are empty", advice)
         elif one.n_annotated < one.n_docs:
             missing = f"{one.n_docs - one.n_annotated:,} without annotation"
-            advice = "They teach nothing; an empty group says that there is no span."
+            advice = (
+                "They are not used for training. Use an empty span group for documents "
+                "without spans."
+            )
             yield Finding(WARNING, f"{size}; {missing}", advice)
         else:
             yield Finding(GOOD, size)
     if 0 < counted["train"].n_spans < MIN_SPANS:
         text = f"There are only {counted['train'].n_spans} spans to learn from"
-        yield Finding(WARNING, text, "Annotate more, or expect scores that vary a lot.")
+        yield Finding(WARNING, text, "Annotate more; scores will vary a lot.")
 
 
 def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
@@ -110,7 +119,7 @@ def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
     rare = {label: n for label, n in train.items() if n < MIN_PER_LABEL}
     if rare:
         listed = ", ".join(f"{label} ({n})" for label, n in rare.items())
-        advice = f"{MIN_PER_LABEL} are a beginning; annotate more, or merge labels."
+        advice = f"Annotate at least {MIN_PER_LABEL} of each label, or merge labels."
         yield Finding(WARNING, f"Labels with few training spans: {listed}", advice)
     if "" in train:
         advice = "Give every span a label, or remove it."
@@ -119,11 +128,11 @@ def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
         unknown = sorted(set(one.labels) - set(train))
         if unknown and train:
             text = f"Labels in {part} that are not in train: {', '.join(unknown)}"
-            yield Finding(ERROR, text, "Split anew, or correct the spelling.")
+            yield Finding(ERROR, text, "Split the data again, or correct the spelling.")
         absent = sorted(set(train) - set(one.labels))
         if absent and one.n_spans:
             text = f"Labels in train that are not in {part}: {', '.join(absent)}"
-            yield Finding(WARNING, text, f"Nothing in {part} can tell how they do.")
+            yield Finding(WARNING, text, f"They cannot be evaluated on {part}.")
 
 
 def _check_lengths(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
@@ -144,15 +153,17 @@ def _check_overlaps(
         for kind in ("flat", "nested", "crossing", "same")
     }
     setting = f'overlap = "{settings.overlap}"'
-    shown = f"{totals['nested']:,} spans share tokens with another"
+    shown = f"{totals['nested']:,} spans share tokens with another span"
     if settings.overlap == "flat" and totals["nested"]:
-        advice = 'Some of them can never be found: set overlap = "nested" or "any".'
+        advice = 'To predict all of them, set overlap = "nested" or "any".'
         yield Finding(WARNING, f"{shown}, but {setting}", advice)
     elif settings.overlap == "nested" and totals["crossing"]:
-        text = f"{totals['crossing']:,} spans cross another, but {setting}"
-        yield Finding(WARNING, text, 'To find both of a pair, set overlap = "any".')
+        text = f"{totals['crossing']:,} spans cross another span, but {setting}"
+        yield Finding(WARNING, text, 'To predict both of a pair, set overlap = "any".')
     elif settings.overlap != "flat" and totals["flat"] and not totals["nested"]:
-        advice = 'With overlap = "flat", of two that overlap only the better will stay.'
+        advice = (
+            'With overlap = "flat", only the better of two overlapping spans is kept.'
+        )
         yield Finding(GOOD, f"No spans overlap, and {setting}", advice)
     else:
         yield Finding(GOOD, f"{shown}, which {setting} allows")
@@ -161,7 +172,7 @@ def _check_overlaps(
 def _check_lost(
     pipe: Any, splits: Mapping[str, Sequence[Example]], settings: SpanSettings
 ) -> Iterator[Finding]:
-    """YIELDS (Finding): gold that the model cannot express, by part and reason."""
+    """YIELDS (Finding): gold that the model cannot predict, by part and reason."""
     n_lost = 0
     for part, examples in splits.items():
         found = survey(examples, settings.spans_key)
@@ -171,17 +182,17 @@ def _check_lost(
                 share = len(texts) / max(found.n_spans, 1)
                 sample = ", ".join(repr(text[:60]) for text in texts[:N_SHOWN])
                 text = f"{part}: {len(texts):,} spans ({share:.1%}) {reason}: {sample}"
-                advice = "They cannot be learned, and count as errors in evaluation."
+                advice = "They cannot be predicted and count as errors in evaluation."
                 yield Finding(WARNING, text, advice)
     if not n_lost:
-        yield Finding(GOOD, "All spans can be expressed by the model and its windows")
+        yield Finding(GOOD, "The model can predict all spans within its windows")
 
 
 def _check_edges(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
     edges = sum(one.edges for one in counted.values())
     if edges:
         text = f"{edges:,} spans begin or end with punctuation"
-        yield Finding(WARNING, text, "Look whether that is meant.")
+        yield Finding(WARNING, text, "Check whether this is intended.")
 
 
 def _check_leakage(
@@ -189,14 +200,14 @@ def _check_leakage(
 ) -> Iterator[Finding]:
     shared = shared_texts(train, other)
     if not shared:
-        yield Finding(GOOD, f"No document or longer sentence of {part} is in train")
+        yield Finding(GOOD, f"No document or long sentence of {part} is in train")
         return
     share = len(shared) / len(other.texts)
     sample = ", ".join(repr(text[:60]) for text in shared[:N_SHOWN])
     text = (
         f"{len(shared):,} documents or sentences of {part} ({share:.1%}) are in train"
     )
-    advice = "Remove them from train: what was learned by heart is no measure."
+    advice = "Remove them from train: scores on seen data are too high."
     level = ERROR if share > MAX_SHARED else WARNING
     yield Finding(level, f"{text}: {sample}", advice)
 
@@ -205,4 +216,4 @@ def _check_duplicates(train: SplitSurvey) -> Iterator[Finding]:
     n_twice = len(train.doc_texts) - len(set(train.doc_texts))
     if n_twice:
         text = f"{n_twice:,} training documents repeat another"
-        yield Finding(WARNING, text, "They only count more; remove what is not meant.")
+        yield Finding(WARNING, text, "Remove duplicates that are not intended.")

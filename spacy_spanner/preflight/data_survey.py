@@ -1,4 +1,4 @@
-"""What a corpus holds: sizes, labels, lengths, how spans lie to each other."""
+"""Count a corpus: sizes, labels, span lengths and overlaps."""
 
 from collections import Counter
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Set
@@ -13,23 +13,21 @@ from ..pipeline.annotations import annotated_spans
 from ..spans.geometry import conflicts
 from ..spans.table import SpanTable
 
-# Shorter sentences are alike by chance.
+# Shorter sentences can be equal by chance.
 MIN_LEAKING_TOKENS = 5
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 class SplitSurvey(NamedTuple):
-    """One part of a corpus, counted.
+    """Counts of one part of a corpus.
 
     n_docs, n_annotated, n_tokens, n_spans (int): sizes.
-    labels (Dict[str, int]): spans by label.
-    lengths (List[int]): tokens of each span.
-    overlaps (Dict[str, int]): spans that lie "flat", "nested" (share tokens with
-        another) or "crossing" (overlap another without nesting), and those that have
-        the "same" boundaries as another.
-    edges (int): spans that begin or end with punctuation.
-    texts (Set[str]): documents and sentences, to find them elsewhere.
-    doc_texts (List[str]): documents.
+    labels (Dict[str, int]): number of spans by label.
+    lengths (List[int]): number of tokens of each span.
+    overlaps (Dict[str, int]): see `count_overlaps`.
+    edges (int): number of spans that begin or end with punctuation.
+    texts (Set[str]): texts of the documents and long sentences, to find leaks.
+    doc_texts (List[str]): texts of the documents.
     """
 
     n_docs: int
@@ -61,11 +59,11 @@ class SplitSurvey(NamedTuple):
 
 
 def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
-    """Count what a part of a corpus holds.
+    """Count one part of a corpus.
 
-    examples (Sequence[Example]): the part.
+    examples (Sequence[Example]): its documents.
     key (str): see `annotations.annotated_spans`.
-    RETURNS (SplitSurvey): counts.
+    RETURNS (SplitSurvey): the counts.
     """
     labels: Counter = Counter()
     overlaps: Counter = Counter(flat=0, nested=0, crossing=0, same=0)
@@ -101,8 +99,13 @@ def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
 
 
 def count_overlaps(spans: Set[SpanKey]) -> Dict[str, int]:
-    """RETURNS (Dict[str, int]): how many spans of a document lie how; those that cross
-    another, or have the boundaries of another, count as nested too.
+    """Count how the spans of a document overlap.
+
+    spans (Set[SpanKey]): start, end and label of each span.
+    RETURNS (Dict[str, int]): number of spans that are "flat" (share no token with
+        another span) or "nested" (share one), and among the nested those that are
+        "crossing" (overlap another span and neither contains the other) or have the
+        "same" boundaries as another span.
     """
     nested = nested_spans(spans)
     boundaries = Counter(span[:2] for span in nested)
@@ -120,7 +123,7 @@ def count_overlaps(spans: Set[SpanKey]) -> Dict[str, int]:
 
 
 def _texts(doc: Doc) -> Iterable[str]:
-    """YIELDS (str): the document, and its sentences where they are not short."""
+    """YIELDS (str): the text of the document and of its long sentences."""
     yield normal_text(doc.text)
     if doc.has_annotation("SENT_START"):
         for sentence in doc.sents:
@@ -129,10 +132,10 @@ def _texts(doc: Doc) -> Iterable[str]:
 
 
 def normal_text(text: str) -> str:
-    """RETURNS (str): the text with single spaces and without case."""
+    """RETURNS (str): the text in lower case with single spaces."""
     return " ".join(text.casefold().split())
 
 
 def shared_texts(one: SplitSurvey, other: SplitSurvey) -> List[str]:
-    """RETURNS (List[str]): documents and sentences that stand in both parts."""
+    """RETURNS (List[str]): documents and sentences that occur in both parts."""
     return sorted(filter(None, one.texts & other.texts))

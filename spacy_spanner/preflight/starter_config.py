@@ -1,8 +1,10 @@
-"""A complete config to start from: any model of this package on any encoder."""
+"""Build a complete training config for any model of this package on any encoder."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import spacy
+from spacy.language import Language
+from spacy.util import registry
 from thinc.api import Config
 
 from ..errors import Errors
@@ -15,14 +17,14 @@ PREFIX = "span_"
 CARD = {"@callbacks": "spacy_spanner.model_card.v1"}
 
 
-class Recipe(NamedTuple):
-    """How an encoder is trained.
+class Plan(NamedTuple):
+    """How long and in which batches an encoder is trained.
 
-    steps (int): batches to train on.
-    patience (int): steps without improvement before training stops; 0 where a schedule
-        ends it.
-    words (int): words in a batch on the CPU; on a GPU there are more.
-    eval_frequency (int): steps between two looks at the development data.
+    steps (int): number of batches to train on.
+    patience (int): steps without improvement before training stops; 0 to train all
+        steps.
+    words (int): words per batch on the CPU.
+    eval_frequency (int): steps between evaluations on the development data.
     """
 
     steps: int
@@ -31,29 +33,30 @@ class Recipe(NamedTuple):
     eval_frequency: int
 
 
-RECIPES = {
-    True: Recipe(steps=20_000, patience=1600, words=400, eval_frequency=200),
-    False: Recipe(steps=4_000, patience=0, words=160, eval_frequency=200),
-}
+CNN_PLAN = Plan(steps=20_000, patience=1600, words=400, eval_frequency=200)
+TRANSFORMER_PLAN = Plan(steps=4_000, patience=0, words=160, eval_frequency=200)
 WORDS_ON_GPU = 2000
-# A sentencizer brings weights for these, which would count as much as the spans.
+# Scores of the sentencizer; without a weight of null they would count as much as the
+# scores of the spans.
 SENTENCE_SCORES = ("sents_f", "sents_p", "sents_r")
 WARM_UP = 0.1  # share of the steps
 ENCODER_RATE, HEAD_RATE = 5e-5, 1e-3
 
 
 class Wishes(NamedTuple):
-    """What a config shall be for.
+    """The options of a starter config.
 
     model (str): a factory of this package, with or without "span_".
     lang (str): language code.
-    encoder (str): "cnn" for spaCy's HashEmbedCNN; everything else names a transformer:
-        "minilm", a folder, or a name on the hub.
-    gpu (bool): whether it will be trained on a GPU.
+    encoder (str): "cnn" for spaCy's HashEmbedCNN, or a transformer: "minilm", a folder,
+        or a name on the Hugging Face hub.
+    gpu (bool): whether to train on a GPU.
     window (str): see `SpanSettings`.
-    labels (Sequence[str]): if they are known; else they come from the data.
-    spans_key (str): the group that holds the gold.
-    steps (Optional[int]): batches to train on, if not as many as usual.
+    labels (Sequence[str]): the labels; if empty, they are read from the data.
+    spans_key (str): the span group with the gold annotation.
+    steps (Optional[int]): batches to train on; None for the encoder's default.
+    sentencizer (bool): whether to add a sentencizer if `window` is "sentence". Not
+        needed if each document is a single sentence.
     """
 
     model: str
@@ -64,14 +67,16 @@ class Wishes(NamedTuple):
     labels: Sequence[str] = ()
     spans_key: str = DEFAULT_SPANS_KEY
     steps: Optional[int] = None
+    sentencizer: bool = True
 
     @property
-    def recipe(self) -> Recipe:
+    def plan(self) -> Plan:
         """How the encoder is trained."""
-        return RECIPES[self.encoder == CNN]
+        plan = CNN_PLAN if self.encoder == CNN else TRANSFORMER_PLAN
+        return plan._replace(steps=self.steps or plan.steps)
 
     def heading(self, file: str) -> str:
-        """RETURNS (str): what a config of that name is, and how it is used."""
+        """RETURNS (str): what the config is for, and the command that trains it."""
         gpu = " --gpu-id 0" if self.gpu else ""
         return (
             f"{self.model} on {self.encoder}, for {self.lang}. To train it:\n"
@@ -83,19 +88,20 @@ class Wishes(NamedTuple):
 def build_config(wishes: Wishes) -> Config:
     """Build a training config.
 
-    wishes (Wishes): what it is for.
+    wishes (Wishes): the options.
     RETURNS (Config): complete, not interpolated; the paths are null.
     RAISES (ValueError): SP076 for an unknown model, SP002 for an unknown window.
     """
     require(one_of(WINDOW_MODES), window=wishes.window)
-    nlp = spacy.blank(wishes.lang)  # also finds the factories
+    nlp = spacy.blank(wishes.lang)  # this also loads the factories
     factory = find_factory(wishes.model)
     config = Config(nlp.config.copy())
     config["vars"] = {"spans_key": wishes.spans_key}
-    sentences = ["sentencizer"] if wishes.window == "sentence" else []
+    needed = wishes.sentencizer and wishes.window == "sentence"
+    sentences = ["sentencizer"] if needed else []
     config["nlp"]["pipeline"] = [*sentences, factory]
-    config["components"] = {name: {"factory": name} for name in sentences}
-    config["components"][factory] = _component(nlp, factory, wishes)
+    config["components"] = {name: component_block(nlp, name) for name in sentences}
+    config["components"][factory] = _span_component(nlp, factory, wishes)
     config["system"]["gpu_allocator"] = "pytorch" if wishes.gpu else None
     config["training"].update(_training(wishes, sentences))
     if wishes.labels:
@@ -105,7 +111,12 @@ def build_config(wishes: Wishes) -> Config:
 
 
 def find_factory(model: str) -> str:
-    """RETURNS (str): the factory that is meant. RAISES (ValueError): SP076."""
+    """Find the factory of a model.
+
+    model (str): its name, with or without "span_".
+    RETURNS (str): the name of the factory.
+    RAISES (ValueError): SP076 for an unknown model.
+    """
     name = model if model.startswith(PREFIX) else f"{PREFIX}{model}"
     if name not in codec_types:
         existing = ", ".join(sorted(codec_types))
@@ -113,43 +124,54 @@ def find_factory(model: str) -> str:
     return name
 
 
-def _component(nlp: spacy.Language, factory: str, wishes: Wishes) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): the block of the component, with all settings."""
-    block = Config(nlp.get_factory_meta(factory).default_config).copy()
+def component_block(nlp: Language, factory: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the block of a component, with all its settings."""
+    default = Config(nlp.get_factory_meta(factory).default_config)
+    return {"factory": factory, **default.copy()}
+
+
+def filled(block: Dict[str, Any]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the block of a registered function and the blocks in
+    it, with the defaults of all arguments that they leave out.
+    """
+    return dict(registry.fill({"block": block}, validate=False)["block"])
+
+
+def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, Any]:
+    block = component_block(nlp, factory)
     block.update(spans_key="${vars.spans_key}", window=wishes.window)
     block["seed"] = "${system.seed}"
     if wishes.encoder != CNN:
-        block["model"]["tok2vec"] = {
+        encoder = {
             "@architectures": "spacy_spanner.Transformer.v1",
             "name": wishes.encoder,
-            "pooling": "mean",
-            "layers": 1,
-            "context": 0,
-            "prompts": 0,
-            "max_pieces": 512,
-            "batch_pieces": 4096,
-            "gradient_checkpointing": False,
             "mixed_precision": wishes.gpu,
         }
-    return {"factory": factory, **block}
+        block["model"]["tok2vec"] = filled(encoder)
+    return block
 
 
 def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): what differs from spaCy's own [training]."""
-    recipe = wishes.recipe
+    """RETURNS (Dict[str, Any]): the settings that differ from spaCy's [training]."""
+    plan = wishes.plan
     prefix = f"spans_{wishes.spans_key}"
-    scores: Dict[str, Optional[float]] = dict.fromkeys(SENTENCE_SCORES)
-    scores.update({f"{prefix}_f": 1.0, f"{prefix}_p": 0.0, f"{prefix}_r": 0.0})
+    scores: Dict[str, Optional[float]] = {
+        f"{prefix}_f": 1.0,
+        f"{prefix}_p": 0.0,
+        f"{prefix}_r": 0.0,
+    }
+    if sentences:
+        scores.update(dict.fromkeys(SENTENCE_SCORES))
     return {
         "dropout": 0.1,
-        "patience": recipe.patience,
-        "max_steps": wishes.steps or recipe.steps,
-        "eval_frequency": recipe.eval_frequency,
+        "patience": plan.patience,
+        "max_steps": plan.steps,
+        "eval_frequency": plan.eval_frequency,
         "annotating_components": sentences,
         "before_to_disk": CARD,
         "batcher": {
             "@batchers": "spacy.batch_by_words.v1",
-            "size": WORDS_ON_GPU if wishes.gpu else recipe.words,
+            "size": WORDS_ON_GPU if wishes.gpu else plan.words,
             "tolerance": 0.2,
             "discard_oversize": False,
             "get_length": None,
@@ -160,7 +182,7 @@ def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
 
 
 def _optimizer(wishes: Wishes) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): Adam for the CNN, AdamW with schedules for others."""
+    """RETURNS (Dict[str, Any]): Adam for the CNN, else AdamW with warm-up."""
     if wishes.encoder == CNN:
         return {
             "@optimizers": "Adam.v1",
@@ -173,15 +195,14 @@ def _optimizer(wishes: Wishes) -> Dict[str, Any]:
             "eps": 1e-8,
             "learn_rate": 0.001,
         }
-    steps = wishes.steps or wishes.recipe.steps
+    steps = wishes.plan.steps
     warm_up = {
         "@schedules": "warmup_linear.v1",
         "warmup_steps": max(1, round(WARM_UP * steps)),
-        "total_steps": steps,  # no variable: optimizers are resolved alone, too
+        "total_steps": steps,  # no variable: the block is also resolved on its own
     }
     return {
         "@optimizers": "spacy_spanner.AdamW.v1",
-        "groups": None,
         "weight_decay": 0.01,
         "grad_clip": 1.0,
         "beta1": 0.9,

@@ -1,4 +1,4 @@
-"""Check the data that a training config names, as training will see it."""
+"""Check the data of a training config, read as training will read it."""
 
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -19,10 +19,11 @@ def debug_data(
     """Check the data of all span components of a config.
 
     path (Path): the config.
-    overrides (Dict[str, Any]): settings that differ, by dotted name.
-    test (Optional[Path]): annotated documents that are neither train nor dev.
-    RETURNS (List[DataCheck]): one for each component.
-    RAISES (ValueError): SP077 without a span component, SP078 without data.
+    overrides (Dict[str, Any]): settings to override, by dotted name.
+    test (Optional[Path]): the annotated documents of the test part.
+    RETURNS (List[DataCheck]): one per component.
+    RAISES (ValueError): SP077 if the config has no span component, SP078 if data cannot
+        be read.
     """
     config = load_config(path, overrides=overrides, interpolate=False)
     nlp = load_model_from_config(config, auto_fill=True)
@@ -43,10 +44,12 @@ def debug_data(
 
 
 def read_splits(nlp: Language, path: Path) -> Dict[str, List[Example]]:
-    """Read the corpora that a config trains on and chooses with.
+    """Read the training and development data of a config.
 
+    nlp (Language): the pipeline of the config.
+    path (Path): the config, for the error message.
     RETURNS (Dict[str, List[Example]]): "train" and "dev".
-    RAISES (ValueError): SP078 where one is missing.
+    RAISES (ValueError): SP078 if one of them cannot be read.
     """
     config = nlp.config.interpolate()
     training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
@@ -57,7 +60,7 @@ def read_splits(nlp: Language, path: Path) -> Dict[str, List[Example]]:
             (corpus,) = resolve_dot_names(config, [name])
             splits[part] = list(corpus(nlp))
         except Exception as error:
-            # Unset paths and broken files end in errors of many types.
+            # Unset paths and broken files raise errors of many types.
             raise ValueError(
                 Errors.SP078.format(part=part, path=path, error=error)
             ) from error
@@ -65,7 +68,9 @@ def read_splits(nlp: Language, path: Path) -> Dict[str, List[Example]]:
 
 
 def annotate(nlp: Language, splits: Dict[str, List[Example]]) -> None:
-    """Let components without weights set the boundaries that training will see."""
+    """Run the untrained annotating components of the config, such as a sentencizer, on
+    the predicted documents.
+    """
     names = nlp.config["training"].get("annotating_components") or []
     for name in names:
         pipe: Any = nlp.get_pipe(name)

@@ -68,8 +68,8 @@ def test_good_data_have_no_findings_but_good_ones() -> None:
 @pytest.mark.parametrize(
     "dev,shown",
     [
-        (many("two", None), "dev: 60 documents, 0 spans; none is annotated"),
-        (many("two", []), "dev: 60 documents, 0 spans; all are empty"),
+        (many("two", None), "dev: 60 documents, 0 spans; no document is annotated"),
+        (many("two", []), "dev: 60 documents, 0 spans; all span groups are empty"),
         (many("two", [(0, 1, "A"), (2, 3, "X"), (3, 4, "B")]), "not in train: X"),
         (many("two", [(0, 1, ""), (2, 3, "A"), (3, 4, "B")]), "not in train: "),
         (many("one"), "60 documents or sentences of dev (100.0%) are in train"),

@@ -1,12 +1,15 @@
 """Every config resolves, trains one step, and the workflow's bookkeeping is honest."""
 
+import importlib
+import sys
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import numpy as np
 import pytest
 import spacy
 import srsly
+import typer
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
 from spacy.training.initialize import init_nlp
@@ -21,6 +24,14 @@ COMMANDS: List[Dict[str, Any]] = PROJECT["commands"]
 
 def ids(value: Any) -> str:
     return value.stem if isinstance(value, Path) else value["name"]
+
+
+@pytest.fixture(scope="module")
+def writer() -> Iterator[Any]:
+    """The script that writes the configs."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    yield importlib.import_module("write_configs")
+    sys.path.remove(str(ROOT / "scripts"))
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +74,90 @@ def tiny_encoders(config: Dict[str, Any], folder: Path) -> Dict[str, Any]:
             if block.get("@architectures") == "spacy_spanner.Transformer.v1":
                 found.update({f"{path}.name": str(folder), f"{path}.layers": 1})
     return found
+
+
+def test_configs_are_what_the_table_gives(writer: Any, tmp_path: Path) -> None:
+    writer.main(tmp_path, check=False)
+    written = {path.relative_to(tmp_path): path for path in tmp_path.rglob("*.cfg")}
+    assert set(written) == {path.relative_to(ROOT / "configs") for path in CONFIGS}
+    for name, path in written.items():
+        assert path.read_bytes() == (ROOT / "configs" / name).read_bytes(), name
+
+
+def test_check_finds_configs_that_differ_from_the_table(
+    writer: Any, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    def check() -> int:
+        with pytest.raises(typer.Exit) as ended:
+            writer.main(tmp_path, check=True)
+        return ended.value.exit_code
+
+    writer.main(tmp_path, check=False)
+    assert check() == 0
+    path = tmp_path / "paper" / "offset_ace04.cfg"
+    text = path.read_text(encoding="utf8")
+    path.write_text(text.replace("20", "21"), encoding="utf8")
+    capsys.readouterr()
+    assert check() == 1
+    assert "paper/offset_ace04.cfg" in capsys.readouterr().out
+    writer.main(tmp_path, check=False)
+    assert path.read_text(encoding="utf8") == text
+    (tmp_path / "typed.cfg").touch()
+    assert check() == 1
+    assert "typed.cfg" in capsys.readouterr().out
+
+
+def test_layers_of_the_table(writer: Any) -> None:
+    below = {"a": {"b": 1, "c": {"@x": "one", "d": 2}}, "e": {"own": 3, "note": "n"}}
+    merged = writer.merge(below, {"a": {"b": {"paper": 0.00005}}, "e": 4})
+    assert merged == {
+        "a": {"b": {"own": 1, "paper": 0.00005}, "c": {"@x": "one", "d": 2}},
+        "e": 4,
+    }
+    assert writer.merge(below, {"a": {"c": {"@x": "two"}}})["a"]["c"] == {"@x": "two"}
+    values, comments = writer.split(merged)
+    assert values == {"a": {"b": 1, "c": {"@x": "one", "d": 2}}, "e": 4}
+    assert comments == {"a": {"b": "own (paper: 0.00005)"}}
+    explained = {"x": {"value": 1, "note": "n"}, "y": {"code": 2, "note": "n"}}
+    merged = writer.merge(explained, {"x": {"paper": 3}, "y": {"paper": 4}})
+    assert merged == {
+        "x": {"own": 1, "paper": 3, "note": "n"},
+        "y": {"code": 2, "paper": 4, "note": "n"},
+    }
+
+
+def test_reason_for_a_setting_that_has_no_value(writer: Any) -> None:
+    merged = writer.merge({"a": {"lr": 1}}, {"a": {"rl": {"paper": 2}}})
+    with pytest.raises(ValueError, match=r"a\.rl has no value"):
+        writer.split(merged)
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ({"own": 1}, "own"),
+        ({"own": 1, "paper": 2, "note": "why"}, "own (paper: 2): why"),
+        ({"code": None, "paper": 0.5}, "the authors' code (paper: 0.5)"),
+        ({"value": 1, "note": "why"}, "why"),
+        ({"size": 1}, ""),
+        ({}, ""),
+        (1, ""),
+    ],
+)
+def test_reason_of_a_value(writer: Any, value: Any, expected: str) -> None:
+    assert writer.reason(value) == expected
+
+
+def test_comments_stand_above_their_values() -> None:
+    text = (ROOT / "configs" / "paper" / "diffusion_ace05.cfg").read_text("utf8")
+    for above, below in (
+        ("# the authors' code (paper: 0.0)", "eta = 1.0"),
+        ("# own (paper: max)", 'pooling = "mean"'),
+        ("# Once an epoch of 7,194 examples", "eval_frequency = 900"),
+        ("# 10% of the steps", "warmup_steps = 9000"),
+        ("# The encoder learns from the sixth epoch on.", "[training.before_update]"),
+    ):
+        assert f"\n{above}\n{below}\n" in text
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)

@@ -146,7 +146,7 @@ def test_check_of_genia_wants_only_the_parts_that_are_used(
     for part in ("dev", "test"):
         put(checkout, f"genia/genia.{part}.iob2", SENTENCE)
     assert "Missing in assets/genia: genia.train.iob2" in check("genia", capsys)
-    assert "is not the expected one" in check("genia", capsys, genia_train="dev")
+    assert "has unexpected content" in check("genia", capsys, genia_train="dev")
 
 
 def test_check_of_a_complete_dataset_passes(
