@@ -6,6 +6,8 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from targets import Rows, find_targets
 
+from spacy_spanner.evaluation.tables import markdown_table
+
 Parts = Dict[str, Dict[str, Any]]
 
 INTRODUCTION = """\
@@ -72,8 +74,7 @@ def make_page(parts: Parts, accuracy: Parts, *, quick: bool) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """RETURNS (str): a table of Markdown, numbers to the right."""
-    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return markdown_table(header, rows) + "\n"
 
 
 def cell(form: str, value: Optional[float]) -> str:

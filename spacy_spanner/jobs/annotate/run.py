@@ -5,14 +5,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
-import srsly
 from spacy.util import get_package_path, is_package
 
 from ...errors import Errors
-from ...files import require_absent, write_text
+from ...files import read_json, require_absent, write_text
 from ..run.digests import digest
 from .annotator import SpanAnnotator
-from .lock import locked
 from .messages import Fields, Part, Report
 from .output import OutputFolder
 from .plan import make_parts, usual_size
@@ -84,7 +82,7 @@ def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
     identity = _identity(request, sources)
     if not force and not folder.state.is_dir():
         require_absent(folder.root)
-    with locked(folder.lock):
+    with folder.locked():
         if force:
             folder.clear()
         folder.remove_drafts()
@@ -133,7 +131,7 @@ def _plan(
 ) -> List[Part]:
     """RETURNS (List[Part]): the parts of the stored plan, or of a new one."""
     if folder.plan.is_file():
-        stored = srsly.read_json(folder.plan)
+        stored = read_json(folder.plan)
         _require_same(stored["identity"], identity, folder.root)
         return [Part.of(part) for part in stored["parts"]]
     size = request.part_size or usual_size(sources)
