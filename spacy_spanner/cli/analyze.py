@@ -73,7 +73,7 @@ def lengths_cli(
     """F1 by the length of spans, of one model or several."""
     from ..evaluation.predicting import find_source, read_corpus
     from ..evaluation.report.figures.analyses import lengths_figure
-    from ..jobs.search.experiments import scores_of
+    from ..jobs.search.one_trial import scores_of
 
     with plain_errors():
         prepare(gpu_id, code_path)

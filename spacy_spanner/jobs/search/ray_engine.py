@@ -6,19 +6,18 @@ them, and stops those that are behind (Li et al. 2020, "A System for Massively P
 Hyperparameter Tuning").
 """
 
-import logging
 import os
 import time
 import traceback
 from pathlib import Path
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
-from ...errors import Errors
-from .running import AfterEach, Engine
+from ..ray import cluster, require_ray
+from .one_trial import AfterEach, Engine
 from .trials import LOG, Trial
 
 
-class RayOptions(NamedTuple):
+class TuneOptions(NamedTuple):
     """How trials are placed and stopped.
 
     address (Optional[str]): of a cluster; "auto" for the one that this machine belongs
@@ -41,43 +40,26 @@ class RayOptions(NamedTuple):
 NEVER = 10**9
 
 
-def make_ray_engine(options: RayOptions) -> Engine:
+def make_ray_engine(options: TuneOptions) -> Engine:
     """Connect the trials of a search with a cluster.
 
-    options (RayOptions): how they are placed and stopped.
+    options (TuneOptions): how they are placed and stopped.
     RETURNS (Engine): runs trials there.
-    RAISES (ImportError): SP140 without Ray Tune.
+    RAISES (ValueError): SP123 where Ray Tune is not installed.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-    try:
-        import ray
-        from ray import tune
-    except ImportError as error:
-        raise ImportError(Errors.SP140.format(engine="ray")) from error
+    ray = require_ray("tune")
 
     def run(trials: Sequence[Trial], after_each: AfterEach) -> None:
-        if not trials:
-            return
-        started = not ray.is_initialized()
-        if started:
-            ray.init(
-                options.address,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        try:
-            _tuner(tune, trials, options, after_each).fit()
-        finally:
-            if started:
-                ray.shutdown()
+        if trials:
+            with cluster(ray, options.address):
+                _tuner(ray.tune, trials, options, after_each).fit()
 
     return run
 
 
 def _tuner(
-    tune: Any, trials: Sequence[Trial], options: RayOptions, after_each: AfterEach
+    tune: Any, trials: Sequence[Trial], options: TuneOptions, after_each: AfterEach
 ) -> Any:
     folders = {str(trial.folder.absolute()): trial for trial in trials}
     resources = {"cpu": options.cpus, "gpu": options.gpus}
@@ -103,17 +85,17 @@ def train_on_ray(config: Dict[str, Any]) -> None:
     """
     from ray import tune
 
-    from .one_trial import run_trial
+    from .one_trial import run_alone
 
     folder = Path(config["folder"])
     try:
-        run_trial(folder, watch=tune.report)
+        run_alone(folder, watch=tune.report)
     except Exception:
         (folder / LOG).write_text(traceback.format_exc(), encoding="utf8")
         raise
 
 
-def _scheduler(options: RayOptions) -> Any:
+def _scheduler(options: TuneOptions) -> Any:
     from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
 
     if not options.grace:

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple
 
 import srsly
-from spacy.util import dict_to_dot, load_config
 
 from ...errors import Errors
 from ...settings import Rule, at_least, is_number, one_of
-from .variants import SEED, Variant, describe, grid, with_seeds
+from .variants import Variant, describe, grid, with_seeds
 
 
 class Space(NamedTuple):
@@ -171,16 +170,3 @@ def draw(values: Any, numbers: random.Random) -> Any:
     if chosen["whole"]:
         return min(max(round(found), chosen["low"]), chosen["high"])
     return min(max(float(f"{found:.4g}"), chosen["low"]), chosen["high"])
-
-
-def require_settings(space: Space, config: Path, overrides: Dict[str, Any]) -> None:
-    """Refuse settings that a config does not have, before anything is trained.
-
-    RAISES (ValueError): SP136.
-    """
-    loaded = load_config(config, overrides=overrides, interpolate=True)
-    known = set(dict_to_dot(loaded))
-    named = {name for point in space.points for name in point} | {SEED}
-    unknown = sorted(named - known)
-    if unknown:
-        raise ValueError(Errors.SP136.format(config=config, settings=unknown))

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from spacy_spanner.jobs.search.experiments import Plan
-from spacy_spanner.jobs.search.running import AfterEach
+from spacy_spanner.jobs.search.one_trial import AfterEach
 from spacy_spanner.jobs.search.search import Search
 from spacy_spanner.jobs.search.space import make_space
-from spacy_spanner.jobs.search.trials import Trial
+from spacy_spanner.jobs.search.trials import Plan, Trial
 
 from ...runs import NAME, settings
 

@@ -7,10 +7,9 @@ import pytest
 import srsly
 from spacy.util import load_config, load_model_from_config
 
-from spacy_spanner.jobs.search.experiments import Plan
-from spacy_spanner.jobs.search.running import AfterEach
+from spacy_spanner.jobs.search.one_trial import AfterEach
 from spacy_spanner.jobs.search.search import run_search
-from spacy_spanner.jobs.search.trials import Trial
+from spacy_spanner.jobs.search.trials import Plan, Trial
 
 from ...runs import NAME, make_config, write_corpus
 from .helpers import SETTING, SHORT, Fake, search_in, smoothing
