@@ -47,8 +47,8 @@ def variants_of(model: str, seeds: List[int]) -> List[Variant]:
 
     model (str): name of the model, as in the names of configs.
     seeds (List[int]): each row is trained with every seed.
-    RETURNS (List[Variant]): the first is the config as it is; what is changed after
-        training goes with that one.
+    RETURNS (List[Variant]): the first is the config as it is; changes after training
+        are scored with that one.
     """
     table = read_tables()[model]
     block = f"components.span_{model}"

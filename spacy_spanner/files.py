@@ -1,4 +1,4 @@
-"""Write files and folders so that nobody ever finds half of one.
+"""Write files and folders atomically: they are complete or not there.
 
 Everything is written under a hidden name first, and takes its place when it is
 complete. Whatever stops the work, what was there before stays.
@@ -158,7 +158,7 @@ def new_folder(
 
 def hidden_path(target: Path, folder: Optional[Path] = None) -> Path:
     """RETURNS (Path): a path that nothing else has, beside the target or in a folder;
-    what is made there has the usual permissions.
+    new files there get the usual permissions.
     """
     return (folder or target.parent) / f".{target.name}-{uuid4().hex[:8]}"
 

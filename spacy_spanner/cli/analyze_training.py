@@ -13,7 +13,7 @@ from wasabi import msg
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
 from .progress import track
-from .shell import CODE, GPU, TAKES_OVERRIDES, plain_errors, prepare
+from .shell import CODE, GPU, TAKES_OVERRIDES, ready
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 TEST = typer.Option(None, "--test", "-t", help="Documents to score the best model on")
@@ -59,8 +59,7 @@ def add_command(analysis: TrainingAnalysis) -> None:
         from ..jobs.search.search import run_variants
         from ..jobs.search.trials import Plan
 
-        with plain_errors():
-            prepare(gpu_id, code_path)
+        with ready(gpu_id, code_path):
             plan = Plan(config, parse_config_overrides(ctx.args), test, component)
             variants = analysis.variants(plan, values)
             analysis.finish(output, run_variants(plan, variants, output, track=track))

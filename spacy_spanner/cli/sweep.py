@@ -21,7 +21,7 @@ def sweep_cli(
     space: Path = typer.Argument(..., exists=True, help="Settings to try: a .yml file"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for everything"),
     seeds: Optional[str] = typer.Option(None, help="Instead of the file's: 0,1,2"),
-    metric: str = typer.Option("f", help=f"What decides, on dev: {METRICS}"),
+    metric: str = typer.Option("f", help=f"Score on dev that decides: {METRICS}"),
     test: Optional[Path] = typer.Option(
         None, "--test", "-t", help="Documents to score the chosen settings on, once"
     ),
@@ -32,9 +32,9 @@ def sweep_cli(
     cpus: float = typer.Option(1.0, help="Of each trial on Ray"),
     gpus: float = typer.Option(0.0, help="Of each trial on Ray"),
     grace: int = typer.Option(
-        0, help="On Ray, ASHA stops trials that are behind, from this step on"
+        0, help="On Ray: from this step on, ASHA stops trials with low scores"
     ),
-    reduction: int = typer.Option(3, min=2, help="ASHA lets one of so many go on"),
+    reduction: int = typer.Option(3, min=2, help="On Ray: ASHA keeps one of so many"),
     gpu: bool = typer.Option(False, help="Train on the GPU"),
     code_path: Optional[Path] = CODE,
 ) -> None:

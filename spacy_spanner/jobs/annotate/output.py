@@ -1,7 +1,7 @@
-"""The folder of a run: files of the output, and what is known about each of them.
+"""The output folder of a run: result files, and a report on each finished one.
 
-A part is finished when its report is there, which is written last. So whatever stops
-the work, a part is either finished, with file and errors complete, or done again.
+The report of a part is written last. So whatever stops the work, a part is either
+finished, with its file and its errors complete, or it is done again.
 """
 
 import json
@@ -17,7 +17,7 @@ STATE = ".annotate"
 
 
 class OutputFolder(NamedTuple):
-    """Where things are.
+    """The paths of everything that a run writes.
 
     root (Path): the folder, as all workers can reach it.
     suffix (str): of the files: ".jsonl", ".parquet" or ".spacy".
@@ -28,7 +28,7 @@ class OutputFolder(NamedTuple):
 
     @property
     def state(self) -> Path:
-        """What the command keeps for itself."""
+        """The folder with the state of the run."""
         return self.root / STATE
 
     def locked(self) -> ContextManager[None]:
@@ -56,7 +56,7 @@ class OutputFolder(NamedTuple):
         return self.state / "attempts" / f"{part:06}"
 
     def report(self, part: int) -> Path:
-        """RETURNS (Path): what makes a part finished."""
+        """RETURNS (Path): the report on a finished part."""
         return self.state / "finished" / f"{part:06}.json"
 
     def draft(self, part: int) -> ContextManager[Path]:
@@ -101,7 +101,7 @@ class OutputFolder(NamedTuple):
         shutil.rmtree(self.state / "attempts", ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove all that a run has written, whatever its format was; nothing else."""
+        """Remove everything that a run has written, in any format, and nothing else."""
         for path in self.root.glob("part-[0-9]*"):
             path.unlink()
         (self.root / ERRORS).unlink(missing_ok=True)

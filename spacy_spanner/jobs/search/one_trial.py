@@ -122,9 +122,7 @@ def train_variant(
         and on the "test" data, the same after "later" changes, and the `seconds`.
     """
     start = time.perf_counter()
-    overrides = {**plan.overrides, **variant.overrides}
-    config = load_config(plan.config, overrides=overrides, interpolate=True)
-    nlp = init_nlp(config)
+    nlp = init_nlp(plan.config_of(variant))
     name = find_component(nlp, plan.component)
     history = []
     for row in train_recorded(nlp, name, what=variant.name, track=track):

@@ -1,8 +1,8 @@
 """Run the trials of a search on a Ray cluster, with Ray Tune and ASHA.
 
-The folder of the search must be one that all machines of the cluster see: trials are
-read from it and write their results to it, as they do on one machine. Ray only places
-them, and stops those that are behind (Li et al. 2020, "A System for Massively Parallel
+All machines of the cluster must see the folder of the search: trials are read from it
+and write their results to it, as on one machine. Ray chooses where each trial runs, and
+ASHA stops unpromising ones early (Li et al. 2020, "A System for Massively Parallel
 Hyperparameter Tuning").
 """
 
@@ -18,13 +18,13 @@ from .trials import LOG, Trial
 
 
 class TuneOptions(NamedTuple):
-    """How trials are placed and stopped.
+    """Where trials run, and which are stopped early.
 
     address (Optional[str]): of a cluster; "auto" for the one that this machine belongs
         to; None starts one here, unless RAY_ADDRESS names one.
     cpus, gpus (float): of each trial.
     grace (int): no trial is stopped before this step; 0 stops none.
-    reduction (int): at each rung, one in so many goes on.
+    reduction (int): each time ASHA compares trials, one in so many continues.
     metric (str): of the history: "f", "p" or "r".
     """
 
@@ -41,10 +41,10 @@ NEVER = 10**9
 
 
 def make_ray_engine(options: TuneOptions) -> Engine:
-    """Connect the trials of a search with a cluster.
+    """Make an engine that trains on a cluster.
 
-    options (TuneOptions): how they are placed and stopped.
-    RETURNS (Engine): runs trials there.
+    options (TuneOptions): where trials run, and which are stopped.
+    RETURNS (Engine): runs trials on the cluster.
     RAISES (ValueError): SP123 where Ray Tune is not installed.
     """
     os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
@@ -111,7 +111,8 @@ def _scheduler(options: TuneOptions) -> Any:
 
 
 def _watcher(tune: Any, folders: Dict[str, Trial], after_each: AfterEach) -> Any:
-    """RETURNS (tune.Callback): writes down what ASHA has stopped, and tells of all."""
+    """RETURNS (tune.Callback): records trials that ASHA has stopped, and
+    reports all that have ended."""
 
     class Watcher(tune.Callback):
         def on_trial_complete(

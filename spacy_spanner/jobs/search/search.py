@@ -1,4 +1,4 @@
-"""A whole search: train what is missing, choose on development data, write it down.
+"""A search: train the trials that are missing, and choose the best settings on dev.
 
 `run_variants` trains without choosing, for analyses and tables of ablations.
 """
@@ -26,13 +26,13 @@ TEST = "test.json"
 
 
 class Search(NamedTuple):
-    """What is searched, and by what it is judged.
+    """The settings to search, and the score that decides.
 
-    plan (Plan): the config and what all trials share; its `test` is not looked at.
-    space (Space): what is tried.
+    plan (Plan): common settings of the trials; its `test` is not used.
+    space (Space): the settings to try.
     metric (str): on the development data; one of `summaries.SCORES`.
     output (Path): folder for everything.
-    machine (Machine): what the trials need around them.
+    machine (Machine): the setup of the processes that train.
     keep_models (bool): whether the pipelines of all trials stay.
     """
 
@@ -44,13 +44,13 @@ class Search(NamedTuple):
     keep_models: bool = False
 
     def rows(self, trials: List[Trial]) -> List[Row]:
-        """RETURNS (List[Row]): the table of what is finished."""
+        """RETURNS (List[Row]): the table of finished trials."""
         later = {describe(changes): changes for changes in self.space.later}
         return table_rows(results_of(trials), len(self.space.seeds), later)
 
 
 class Found(NamedTuple):
-    """What a search has found.
+    """The result of a search.
 
     rows (List[Row]): the table.
     best (Row): the choice.
@@ -92,7 +92,7 @@ def run_search(
 ) -> Found:
     """Train all trials that are not finished, and write table and best config.
 
-    search (Search): what is searched.
+    search (Search): the settings to search.
     engine (Engine): runs the trials.
     tell (Callable): called with a line of text after each trial.
     RETURNS (Found): table and choice; both are in the folder too.
@@ -211,8 +211,8 @@ def component_of(found: Found) -> str:
 def score_test(search: Search, found: Found, test: Path) -> Dict[str, Any]:
     """Score the chosen pipelines of all seeds on test data.
 
-    search (Search): what was searched.
-    found (Found): what was chosen.
+    search (Search): the settings that were searched.
+    found (Found): the choice.
     test (Path): annotated documents.
     RETURNS (Dict[str, Any]): the settings, a `summary` and the `runs`; also in the
         folder, from where it is read if the same was scored before.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 from spacy.util import dict_to_dot, load_config, load_model_from_config
+from thinc.api import Config
 
 from ...errors import Errors
 from ...files import locked, read_json, write_json
@@ -41,6 +42,11 @@ class Plan(NamedTuple):
     overrides: Dict[str, Any]
     test: Optional[Path] = None
     component: str = ""
+
+    def config_of(self, variant: Variant) -> Config:
+        """RETURNS (Config): the whole config of a training."""
+        overrides = {**self.overrides, **variant.overrides}
+        return load_config(self.config, overrides=overrides, interpolate=True)
 
 
 class Trial(NamedTuple):
@@ -100,56 +106,38 @@ def opened_trials(
     *,
     keep_models: bool = False,
 ) -> Iterator[List[Trial]]:
-    """Prepare the trials of a search, and keep other searches out of its folder.
-
-    plan, variants, output, machine, keep_models: see `make_trials`.
-    YIELDS (List[Trial]): in the order of the variants.
-    RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
-        that the config does not have.
-    """
-    require_settings(plan, variants)
-    with locked(output / TRIALS / ".lock", output):
-        yield make_trials(plan, variants, output, machine, keep_models=keep_models)
-
-
-def make_trials(
-    plan: Plan,
-    variants: Sequence[Variant],
-    output: Path,
-    machine: Machine = CPU,
-    *,
-    keep_models: bool = False,
-) -> List[Trial]:
-    """Prepare the folders of trials; those that are finished stay as they are.
+    """Prepare the folders of trials, and keep other searches away. Trials that are
+    finished stay as they are.
 
     plan (Plan): common settings of the trials.
     variants (Sequence[Variant]): how they differ.
     output (Path): folder of the search.
     machine (Machine): the setup of their processes.
     keep_models (bool): whether trials store their pipelines.
-    RETURNS (List[Trial]): in the order of the variants. A trial is found again by its
+    YIELDS (List[Trial]): in the order of the variants. A trial is found again by its
         config and its data, whatever else the search contains.
+    RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
+        that the config does not have.
     """
-    trials = []
-    digests: Dict[str, str] = {}
+    require_settings(plan, variants)
+    configs = [plan.config_of(variant) for variant in variants]
+    data: List[Any] = [data_digests(config) for config in configs[:1]]
     scored = [] if plan.test is None else [digest(plan.test)]
-    for variant in variants:
-        overrides = {**plan.overrides, **variant.overrides}
-        config = load_config(plan.config, overrides=overrides, interpolate=True)
-        digests = digests or data_digests(config)
-        later = dict(variant.later)
-        content = [config.to_str(), digests, later, plan.component, *scored]
-        text = json.dumps(content, sort_keys=True)
-        name = hashlib.sha256(text.encode("utf8")).hexdigest()[:ID_LENGTH]
-        trial = Trial(variant, output / TRIALS / name)
-        if trial.result() is None:
-            shutil.rmtree(trial.folder, ignore_errors=True)  # half a trial is none
-            trial.folder.mkdir(parents=True)
-            config.to_disk(trial.folder / CONFIG)
+    trials = []
+    with locked(output / TRIALS / ".lock", output):
+        for variant, config in zip(variants, configs):
             order = _order(plan, variant, machine, keep_models)
-            write_json(trial.folder / TRIAL, order)
-        trials.append(trial)
-    return trials
+            content = [config.to_str(), *data, order["later"], plan.component, *scored]
+            text = json.dumps(content, sort_keys=True)
+            name = hashlib.sha256(text.encode("utf8")).hexdigest()[:ID_LENGTH]
+            trial = Trial(variant, output / TRIALS / name)
+            if trial.result() is None:
+                shutil.rmtree(trial.folder, ignore_errors=True)  # half a trial is none
+                trial.folder.mkdir(parents=True)
+                config.to_disk(trial.folder / CONFIG)
+                write_json(trial.folder / TRIAL, order)
+            trials.append(trial)
+        yield trials
 
 
 def _order(

@@ -50,10 +50,11 @@ def test_a_stopped_trial_is_written_down(plan: Plan, tmp_path: Path) -> None:
     from types import SimpleNamespace
 
     from spacy_spanner.jobs.search.ray_engine import _watcher
-    from spacy_spanner.jobs.search.trials import Machine, make_trials
+    from spacy_spanner.jobs.search.trials import opened_trials
 
     space = make_space({**SPACE, "seeds": [0]})
-    trials = make_trials(plan, space.variants(), tmp_path, Machine())
+    with opened_trials(plan, space.variants(), tmp_path) as trials:
+        pass
     told: List[Trial] = []
     watcher = _watcher(tune, {str(t.folder): t for t in trials}, told.append)
     row = {"step": 3, "p": 0.1, "r": 0.2, "f": 0.15, "time_total_s": 2.0}
