@@ -3,8 +3,8 @@
 A document can kill the process that works on it, by using up the memory or by a crash
 in compiled code. No exception can be caught then. So the next attempt at an unfinished
 part takes one document at a time, and writes its number to the journal first. A
-document that has ended two attempts is skipped. The journals are removed when a run ends
-normally.
+document that has ended two attempts is skipped. A run that ends normally removes its
+journals.
 """
 
 from collections import Counter
