@@ -54,6 +54,8 @@ def _join(ray: Any, address: Optional[str]) -> None:
     ray.init(
         address=address, log_to_driver=False, logging_level=logging.WARNING, **options
     )
-    # Ray would end the process at once; commands end in good order.
-    if threading.current_thread() is threading.main_thread():
+    # Ray ends the process at once, which is better than the default, but not than a
+    # handler of the command.
+    on_main_thread = threading.current_thread() is threading.main_thread()
+    if on_main_thread and handler is not signal.SIG_DFL:
         signal.signal(signal.SIGTERM, handler)

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import pytest
 
@@ -34,11 +34,17 @@ class FakeRay:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as Ray sets a handler
 
 
+@pytest.fixture(autouse=True)
+def same_handler() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
 def test_cluster_is_started_only_where_none_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake = FakeRay()
-    before = signal.getsignal(signal.SIGTERM)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     for address in (None, "ray://head:10001"):
         with cluster(fake, address):
@@ -48,7 +54,6 @@ def test_cluster_is_started_only_where_none_is_named(
         raise KeyError
     assert fake.n_ended == 3
     addresses = [call["address"] for call in fake.calls]
-    assert signal.getsignal(signal.SIGTERM) is before
     assert addresses == [None, "ray://head:10001", "head:6379"]
     # Options of a new cluster are refused by one that exists.
     assert ["include_dashboard" in call for call in fake.calls] == [True, False, False]
@@ -60,3 +65,13 @@ def test_cluster_that_is_joined_already_stays() -> None:
     with cluster(fake, "ray://head:10001"):
         pass
     assert fake.calls == [] and fake.n_ended == 0
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_DFL])
+def test_handler_of_a_command_stays(handler: Any) -> None:
+    """Ray's own, which ends the process at once, replaces only the default."""
+    signal.signal(signal.SIGTERM, handler)
+    with cluster(FakeRay()):
+        found = signal.getsignal(signal.SIGTERM)
+    # The fake ignores the signal.
+    assert found is (signal.SIG_IGN if handler is signal.SIG_DFL else handler)
