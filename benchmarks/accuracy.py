@@ -23,7 +23,7 @@ from spacy.training import Example
 from wasabi import table
 
 from spacy_spanner.evaluation.tables import mean_and_spread, percent
-from spacy_spanner.jobs.search.experiments import scores_of
+from spacy_spanner.jobs.search.one_trial import scores_of
 from spacy_spanner.jobs.search.summaries import (
     LENGTH_GROUPS,
     average,

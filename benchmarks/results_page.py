@@ -73,8 +73,7 @@ def make_page(parts: Parts, accuracy: Parts, *, quick: bool) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """RETURNS (str): a Markdown table with right-aligned numbers."""
-    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return markdown_table(header, rows) + "\n"
 
 
 def cell(form: str, value: Optional[float]) -> str:

@@ -1,4 +1,7 @@
-"""Train the variations of the papers' ablation tables, one Markdown table a paper."""
+"""Train the variations of the papers' ablation tables, one Markdown table a paper.
+
+Started again, only what is missing is trained.
+"""
 
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -12,13 +15,14 @@ from wasabi import msg
 
 from spacy_spanner.cli.progress import track
 from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
-from spacy_spanner.files import staged_folder, write_json
-from spacy_spanner.jobs.search.experiments import Plan, run_variants
+from spacy_spanner.files import write_json, write_text
+from spacy_spanner.jobs.search.search import run_variants
 from spacy_spanner.jobs.search.summaries import (
     LENGTH_GROUPS,
     by_name,
     summarize,
 )
+from spacy_spanner.jobs.search.trials import Plan
 from spacy_spanner.jobs.search.variants import Variant, with_seeds
 
 TABLES = ROOT / "configs" / "ablations.yml"
@@ -43,8 +47,8 @@ def variants_of(model: str, seeds: List[int]) -> List[Variant]:
 
     model (str): name of the model, as in the names of configs.
     seeds (List[int]): each row is trained with every seed.
-    RETURNS (List[Variant]): the first is the config as it is; what is changed after
-        training goes with that one.
+    RETURNS (List[Variant]): the first is the config as it is; changes after training
+        are scored with that one.
     """
     table = read_tables()[model]
     block = f"components.span_{model}"
@@ -61,7 +65,7 @@ def variants_of(model: str, seeds: List[int]) -> List[Variant]:
 
 
 def with_later(runs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): the runs, and behind them a row for each change
+    """RETURNS (List[Dict[str, Any]]): the runs, followed by a row for each change
     after training.
     """
     later = [
@@ -102,19 +106,18 @@ def main(
     """Run the ablation table of each model on DATASET."""
     setup_gpu(gpu, silent=True)
     numbers = [int(seed) for seed in seeds.split()]
-    with staged_folder(output) as folder:
-        for model in models.split():
-            path = config_path(model, encoder)
-            shared = {**overrides(path, dataset, corpus, 0), **budget(path, steps)}
-            msg.divider(model)
-            plan = Plan(path, shared, test)
-            runs = run_variants(plan, variants_of(model, numbers), track=track)
-            title = read_tables()[model]["title"]
-            note = f"Best of {steps} steps by the dev part, seeds: {seeds}."
-            page = render(title, dataset, runs, note)
-            (folder / f"{model}_{encoder}.md").write_text(page, encoding="utf8")
-            write_json(folder / f"{model}_{encoder}.json", runs)
-            print(page)
+    for model in models.split():
+        path = config_path(model, encoder)
+        shared = {**overrides(path, dataset, corpus, 0), **budget(path, steps)}
+        msg.divider(model)
+        plan = Plan(path, shared, test)
+        runs = run_variants(plan, variants_of(model, numbers), output, track=track)
+        title = read_tables()[model]["title"]
+        note = f"Best of {steps} steps by the dev part, seeds: {seeds}."
+        page = render(title, dataset, runs, note)
+        write_text(output / f"{model}_{encoder}.md", page)
+        write_json(output / f"{model}_{encoder}.json", runs)
+        print(page)
     msg.good(f"Wrote {output}")
 
 

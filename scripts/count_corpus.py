@@ -6,12 +6,12 @@ from typing import Dict, List, NamedTuple
 import srsly
 import typer
 from datasets import ROOT, SPANS_KEY, SPLITS
-from report import markdown_table
 from wasabi import msg
 
 from spacy_spanner.corpus.conversion import read_plain_docs
 from spacy_spanner.corpus.count_tables import as_markdown, lay_out
 from spacy_spanner.corpus.statistics import Reach, Statistics, count_docs
+from spacy_spanner.evaluation.tables import markdown_table
 
 EXPECTED = ROOT / "scripts" / "expected_counts.json"
 Counts = Dict[str, Dict[str, int]]

@@ -6,10 +6,10 @@ from typing import Dict, List, Set
 
 import spacy
 from datasets import DATASETS, DEMOS, ROOT, SPANS_KEY, SPLITS, Dataset
-from report import markdown_table
 from spacy.tokens import Doc
 
 from spacy_spanner.evaluation.counts import nested_spans
+from spacy_spanner.evaluation.tables import markdown_table
 
 DATASHEET = ROOT / "assets" / "demo" / "DATASHEET.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"

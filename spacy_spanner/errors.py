@@ -327,8 +327,8 @@ class Errors(metaclass=_CodedMessages):
         "'grid', 'random' or 'points'; configs/sweeps has examples."
     )
     SP136 = (
-        "The sweep names settings that {config} does not have: {settings}. Names are "
-        "those of the config with dots, as on the command line."
+        "{config} does not have these settings, which are to be varied: {settings}. "
+        "Write names as in the config, with dots. It has: {existing}."
     )
     SP137 = (
         "In a sweep, {name} must be {expected}, but is {value!r}. configs/sweeps has "
@@ -345,9 +345,10 @@ class Errors(metaclass=_CodedMessages):
         "not kept, because others were better by another metric. Remove the folder "
         "{trial}, and start the sweep again; the trial is repeated."
     )
-    SP140 = (
-        "The engine {engine!r} needs the package ray with Ray Tune, which is not "
-        "installed. Install it with: pip install spacy-spanner[ray]"
+    SP141 = (
+        "The component '{component}' has no setting boundary_smoothing, which would be "
+        "varied by default. Name another one and its values, such as --vary "
+        "components.{component}.threshold=0.3,0.5. Its settings are: {settings}."
     )
     SP146 = (
         "'{component}' ran out of memory with {docs} documents of {tokens} tokens in "

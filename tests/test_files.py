@@ -2,11 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import pytest
 
-from spacy_spanner.files import new_folder, staged_folder, write_json, write_text
+from spacy_spanner.files import (
+    Draft,
+    locked,
+    new_folder,
+    read_json,
+    staged_file,
+    staged_folder,
+    write_json,
+    write_text,
+)
 
 
 def names(folder: Path) -> List[str]:
@@ -92,3 +101,80 @@ def test_folder_stays_when_a_signal_comes_between_two_moves(
         (folder / "new").write_text("x")
     assert [path.name for path in target.iterdir()] == ["old"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_draft_keeps_the_rights_of_the_file_and_a_link(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("old")
+    path.chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    draft = Draft(link)
+    draft.path.write_text("new", encoding="utf8")
+    draft.finish()
+    assert path.read_text("utf8") == "new"
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_draft_of_a_pipe_fills_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    draft = Draft(pipe)
+    draft.path.write_text("new", encoding="utf8")
+    draft.finish()
+    assert os.read(reader, 9) == b"new"
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_drafts_are_written_where_they_are_wanted(tmp_path: Path) -> None:
+    inside = tmp_path / "state"
+    with staged_file(tmp_path / "a.txt", folder=inside, flush=True) as draft:
+        assert draft.parent == inside
+        draft.write_text("a")
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_folder_that_is_there_holds_its_own_drafts(tmp_path: Path) -> None:
+    """A folder may be the only place of its disk, or the only one to write to."""
+    for expected in (tmp_path, tmp_path / "out"):
+        with staged_folder(tmp_path / "out") as folder:
+            assert folder.parent == expected
+            (folder / "a.txt").write_text("a")
+        assert names(tmp_path) == ["out/a.txt"]
+
+
+def test_files_are_flushed_before_they_take_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError), staged_file(tmp_path / "a", flush=True) as draft:
+        draft.write_text("a")
+    with pytest.raises(OSError), new_folder(tmp_path / "b", flush=True) as folder:
+        (folder / "a").write_text("a")
+    assert not any(tmp_path.iterdir())
+
+
+def test_numbers_come_back_as_they_were_written(tmp_path: Path) -> None:
+    numbers = [0.6, 1 / 3, 1e-300, 0.1 + 0.2]
+    write_json(tmp_path / "a.json", numbers)
+    assert read_json(tmp_path / "a.json") == numbers
+    with pytest.raises(ValueError):
+        write_json(tmp_path / "a.json", float("nan"))
+    assert read_json(tmp_path / "a.json") == numbers
+
+
+def test_folder_is_locked_for_one_at_a_time(tmp_path: Path) -> None:
+    lock = tmp_path / "state" / "lock"
+    refused = pytest.raises(ValueError, match=r"\[SP125\]")
+    with locked(lock, tmp_path), refused, locked(lock, tmp_path):
+        pass
+    with pytest.raises(KeyError), locked(lock, tmp_path):
+        raise KeyError
+    with locked(lock, tmp_path):
+        pass

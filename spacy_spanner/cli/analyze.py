@@ -1,24 +1,15 @@
 """The commands `spanner analyze …`: each gives one figure and its data."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import typer
+from spacy.language import Language
 from wasabi import msg
 
 from .app import app
 from .progress import track
-from .shell import (
-    CODE,
-    DATA,
-    GPU,
-    KEY,
-    MODEL,
-    distinct_names,
-    load,
-    plain_errors,
-    prepare,
-)
+from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, load, ready
 
 analyze = typer.Typer(name="analyze", no_args_is_help=True)
 analyze.info.help = "The papers' analyses: each command gives a figure and its data"
@@ -42,16 +33,13 @@ def landscape_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Loss along a random direction through the trained weights."""
-    from ..evaluation.analyses.dev_loss import find_component
     from ..evaluation.analyses.landscape import loss_landscape
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import landscape_figure
 
-    with plain_errors():
-        prepare(gpu_id, code_path)
+    with ready(gpu_id, code_path):
         nlp = load(model)
-        name = find_component(nlp, component)
-        key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+        name, key = component_and_key(nlp, component)
         paths = {"train": train, "dev": dev, "test": test}
         splits = {
             part: read_corpus(path, nlp, key) for part, path in paths.items() if path
@@ -73,10 +61,9 @@ def lengths_cli(
     """F1 by the length of spans, of one model or several."""
     from ..evaluation.predicting import find_source, read_corpus
     from ..evaluation.report.figures.analyses import lengths_figure
-    from ..jobs.search.experiments import scores_of
+    from ..jobs.search.one_trial import scores_of
 
-    with plain_errors():
-        prepare(gpu_id, code_path)
+    with ready(gpu_id, code_path):
         found: Dict[str, Any] = {}
         for model, name in zip(models, distinct_names(models)):
             nlp = load(model)
@@ -102,8 +89,7 @@ def offsets_cli(
     from ..evaluation.predicting import find_source, read_corpus, read_predictions
     from ..evaluation.report.figures.grids import offset_figure
 
-    with plain_errors():
-        prepare(gpu_id, code_path)
+    with ready(gpu_id, code_path):
         nlp = load(model)
         key = find_source(nlp, spans_key).key
         gold = read_corpus(data, nlp, key)
@@ -125,20 +111,28 @@ def grid_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """F1 and speed over two settings, such as steps and spans of span_diffusion."""
-    from ..evaluation.analyses.dev_loss import find_component
     from ..evaluation.analyses.settings_grid import parse_axis, settings_grid
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import grid_figure
 
-    with plain_errors():
-        prepare(gpu_id, code_path)
+    with ready(gpu_id, code_path):
         axes = {"rows": parse_axis(rows), "columns": parse_axis(columns)}
         nlp = load(model)
-        name = find_component(nlp, component)
-        key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+        name, key = component_and_key(nlp, component)
         gold = read_corpus(data, nlp, key)
         found = settings_grid(nlp, name, gold, **axes, track=track)
         write_analysis(output, "grid", found, grid_figure(found))
+
+
+def component_and_key(nlp: Language, component: str) -> Tuple[str, str]:
+    """RETURNS (Tuple[str, str]): name of the component, and the group it writes.
+
+    RAISES (ValueError): SP079 where it is not clear which component is meant.
+    """
+    from ..evaluation.analyses.dev_loss import find_component
+
+    name = find_component(nlp, component)
+    return name, nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
 
 
 def write_analysis(output: Path, name: str, data: Any, figure: Any) -> None:

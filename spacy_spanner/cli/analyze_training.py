@@ -1,7 +1,11 @@
-"""The commands `spanner analyze …` that train: over settings, seeds and data sizes."""
+"""The commands `spanner analyze …` that train: over settings, seeds and data sizes.
+
+Each is a preset of the search: its trainings are trials in the output folder. Started
+again, a command trains only what is missing.
+"""
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import typer
 from wasabi import msg
@@ -9,150 +13,155 @@ from wasabi import msg
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
 from .progress import track
-from .shell import CODE, GPU, TAKES_OVERRIDES, plain_errors, prepare
+from .shell import CODE, GPU, TAKES_OVERRIDES, ready
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 TEST = typer.Option(None, "--test", "-t", help="Documents to score the best model on")
-SEEDS = typer.Option("0,1,2", help="Numbers with commas")
-SWEEP = typer.Option(
-    "components.span_biaffine.boundary_smoothing=0.0,0.1",
-    help="A setting of the config and its values",
-)
+DEFAULT_SETTING = "boundary_smoothing"
+
+Accounts = List[Dict[str, Any]]
 
 
-@analyze.command("training", context_settings=TAKES_OVERRIDES)
-def training_cli(
-    ctx: typer.Context,
-    config: Path = CONFIG,
-    output: Path = OUTPUT,
-    vary: str = SWEEP,
-    test: Optional[Path] = TEST,
-    component: str = COMPONENT,
-    gpu_id: int = GPU,
-    code_path: Optional[Path] = CODE,
-) -> None:
-    """Loss and F1 on development data over training, for values of a setting."""
+class TrainingAnalysis(NamedTuple):
+    """An analysis that trains.
+
+    name, help (str): of the command.
+    values (Any): the option that says what differs between trainings.
+    variants (Callable): makes the trainings of a plan from the value of that option.
+    finish (Callable): writes the figure and its data from the accounts of trainings.
+    """
+
+    name: str
+    help: str
+    values: Any
+    variants: Callable[[Any, str], List[Any]]
+    finish: Callable[[Path, Accounts], None]
+
+
+def add_command(analysis: TrainingAnalysis) -> None:
+    """Make a command out of an analysis."""
+
+    @analyze.command(
+        analysis.name, help=analysis.help, context_settings=TAKES_OVERRIDES
+    )
+    def command(
+        ctx: typer.Context,
+        config: Path = CONFIG,
+        output: Path = OUTPUT,
+        values: str = analysis.values,
+        test: Optional[Path] = TEST,
+        component: str = COMPONENT,
+        gpu_id: int = GPU,
+        code_path: Optional[Path] = CODE,
+    ) -> None:
+        from spacy.cli._util import parse_config_overrides
+
+        from ..jobs.search.search import run_variants
+        from ..jobs.search.trials import Plan
+
+        with ready(gpu_id, code_path):
+            plan = Plan(config, parse_config_overrides(ctx.args), test, component)
+            variants = analysis.variants(plan, values)
+            analysis.finish(output, run_variants(plan, variants, output, track=track))
+
+
+def vary(default: str) -> Any:
+    """RETURNS (Any): the option for a setting and its values."""
+    usual = f"by default {DEFAULT_SETTING}={default} of the component"
+    return typer.Option(
+        "", "--vary", help=f"A setting of the config and values, {usual}"
+    )
+
+
+def varied(default: str) -> Callable[[Any, str], List[Any]]:
+    """RETURNS (Callable): makes a training for each value of a setting.
+
+    default (str): values of the setting that is varied if none is named.
+    """
+
+    def variants(plan: Any, text: str) -> List[Any]:
+        from ..evaluation.analyses.settings_grid import parse_axis
+        from ..jobs.search.variants import sweep
+
+        return sweep(*parse_axis(text or f"{default_setting(plan)}={default}"))
+
+    return variants
+
+
+def default_setting(plan: Any) -> str:
+    """RETURNS (str): the dotted name of the component's boundary smoothing.
+
+    RAISES (ValueError): SP141 where its model has none.
+    """
+    from spacy.util import load_config, load_model_from_config
+
+    from ..errors import Errors
+    from ..evaluation.analyses.dev_loss import find_component
+
+    config = load_config(plan.config, overrides=plan.overrides, interpolate=True)
+    nlp = load_model_from_config(config, auto_fill=True)
+    name = find_component(nlp, plan.component)
+    settings = nlp.get_pipe(name).cfg  # type: ignore[attr-defined]
+    if DEFAULT_SETTING not in settings:
+        message = Errors.SP141.format(component=name, settings=", ".join(settings))
+        raise ValueError(message)
+    return f"components.{name}.{DEFAULT_SETTING}"
+
+
+def with_each_seed(plan: Any, text: str) -> List[Any]:
+    """RETURNS (List[Variant]): a training for each seed."""
+    from ..jobs.search.variants import seed_variants
+
+    return seed_variants(numbers(text))
+
+
+def with_less_data(plan: Any, text: str) -> List[Any]:
+    """RETURNS (List[Variant]): a training for each size of the data and each seed."""
+    from ..jobs.search.one_trial import count_documents
+    from ..jobs.search.variants import size_variants
+
+    return size_variants(count_documents(plan), numbers(text))
+
+
+def write_training(output: Path, runs: Accounts) -> None:
+    """Write the course of trainings."""
     from ..evaluation.report.figures.analyses import training_figure
 
-    with plain_errors():
-        runs = run_sweep(ctx, config, vary, test, component, (gpu_id, code_path))
-        write_analysis(output, "training", runs, training_figure(runs))
+    write_analysis(output, "training", runs, training_figure(runs))
 
 
-@analyze.command("calibration", context_settings=TAKES_OVERRIDES)
-def calibration_cli(
-    ctx: typer.Context,
-    config: Path = CONFIG,
-    output: Path = OUTPUT,
-    vary: str = typer.Option(
-        "components.span_biaffine.boundary_smoothing=0.0,0.1,0.2,0.3",
-        help="A setting of the config and its values",
-    ),
-    test: Optional[Path] = TEST,
-    component: str = COMPONENT,
-    gpu_id: int = GPU,
-    code_path: Optional[Path] = CODE,
-) -> None:
-    """Reliability diagrams, for values of a setting such as boundary smoothing."""
+def write_calibration(output: Path, runs: Accounts) -> None:
+    """Write the reliability of the best model of each training."""
     from ..evaluation.report.figures.analyses import reliability_panels
     from ..jobs.search.summaries import best_part
 
-    with plain_errors():
-        runs = run_sweep(ctx, config, vary, test, component, (gpu_id, code_path))
-        panels = [{"name": run["name"], **best_part(run)} for run in runs]
-        write_analysis(output, "calibration", panels, reliability_panels(panels))
+    panels = [{"name": run["name"], **best_part(run)} for run in runs]
+    write_analysis(output, "calibration", panels, reliability_panels(panels))
 
 
-@analyze.command("seeds", context_settings=TAKES_OVERRIDES)
-def seeds_cli(
-    ctx: typer.Context,
-    config: Path = CONFIG,
-    output: Path = OUTPUT,
-    seeds: str = SEEDS,
-    test: Optional[Path] = TEST,
-    component: str = COMPONENT,
-    gpu_id: int = GPU,
-    code_path: Optional[Path] = CODE,
-) -> None:
-    """Scores over several seeds: mean and standard deviation."""
+def write_seeds(output: Path, runs: Accounts) -> None:
+    """Write and print means over seeds."""
     from ..evaluation.report.figures.analyses import seeds_figure
-    from ..jobs.search.experiments import run_variants
-    from ..jobs.search.summaries import best_part, seed_variants, summarize
+    from ..jobs.search.summaries import best_part, summarize
 
-    with plain_errors():
-        plan = make_plan(ctx, config, test, component, (gpu_id, code_path))
-        variants = seed_variants(numbers(seeds))
-        runs = run_variants(plan, variants, track=track)
-        summary = summarize(runs)
-        known = [name for name, row in summary.items() if row["mean"] is not None]
-        values = {name: [best_part(run)[name] for run in runs] for name in known}
-        data = {"summary": summary, "runs": runs}
-        write_analysis(output, "seeds", data, seeds_figure(values, summary))
+    summary = summarize(runs)
+    known = [name for name, row in summary.items() if row["mean"] is not None]
+    values = {name: [best_part(run)[name] for run in runs] for name in known}
+    data = {"summary": summary, "runs": runs}
+    write_analysis(output, "seeds", data, seeds_figure(values, summary))
     for name in known:
         row = summary[name]
         msg.text(f"{name}: {percent(row['mean'])} ± {percent(row['sd'])}")
 
 
-@analyze.command("sizes", context_settings=TAKES_OVERRIDES)
-def sizes_cli(
-    ctx: typer.Context,
-    config: Path = CONFIG,
-    output: Path = OUTPUT,
-    seeds: str = typer.Option("0", help="Numbers with commas"),
-    test: Optional[Path] = TEST,
-    component: str = COMPONENT,
-    gpu_id: int = GPU,
-    code_path: Optional[Path] = CODE,
-) -> None:
-    """F1 with 12.5 % to 100 % of the training documents."""
+def write_sizes(output: Path, runs: Accounts) -> None:
+    """Write F1 by the size of the training data."""
     from ..evaluation.report.figures.analyses import sizes_figure
-    from ..jobs.search.experiments import count_documents, run_variants
-    from ..jobs.search.summaries import by_name, size_variants, summarize
+    from ..jobs.search.summaries import by_name, summarize
 
-    with plain_errors():
-        plan = make_plan(ctx, config, test, component, (gpu_id, code_path))
-        variants = size_variants(count_documents(plan), numbers(seeds))
-        runs = run_variants(plan, variants, track=track)
-        points = {name: summarize(group)["f"] for name, group in by_name(runs).items()}
-        data = {"summary": points, "runs": runs}
-        write_analysis(output, "sizes", data, sizes_figure(points))
-
-
-def run_sweep(
-    ctx: typer.Context,
-    config: Path,
-    vary: str,
-    test: Optional[Path],
-    component: str,
-    machine: Tuple[int, Optional[Path]],
-) -> List[Dict[str, Any]]:
-    """RETURNS (List[Dict[str, Any]]): a training for each value of a setting."""
-    from ..evaluation.analyses.settings_grid import parse_axis
-    from ..jobs.search.experiments import run_variants
-    from ..jobs.search.variants import sweep
-
-    plan = make_plan(ctx, config, test, component, machine)
-    variants = sweep(*parse_axis(vary))
-    return run_variants(plan, variants, track=track)
-
-
-def make_plan(
-    ctx: typer.Context,
-    config: Path,
-    test: Optional[Path],
-    component: str,
-    machine: Tuple[int, Optional[Path]],
-) -> Any:
-    """RETURNS (Plan): what all trainings of an analysis share.
-
-    machine (Tuple[int, Optional[Path]]): the GPU, and code to import.
-    """
-    from spacy.cli._util import parse_config_overrides
-
-    from ..jobs.search.experiments import Plan
-
-    prepare(*machine)
-    return Plan(config, parse_config_overrides(ctx.args), test, component)
+    points = {name: summarize(group)["f"] for name, group in by_name(runs).items()}
+    data = {"summary": points, "runs": runs}
+    write_analysis(output, "sizes", data, sizes_figure(points))
 
 
 def numbers(text: str) -> List[int]:
@@ -161,3 +170,37 @@ def numbers(text: str) -> List[int]:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
         raise typer.BadParameter(f"not numbers with commas: {text}") from error
+
+
+ANALYSES = (
+    TrainingAnalysis(
+        "training",
+        "Loss and F1 on development data over training, for values of a setting.",
+        vary("0.0,0.1"),
+        varied("0.0,0.1"),
+        write_training,
+    ),
+    TrainingAnalysis(
+        "calibration",
+        "Reliability diagrams, for values of a setting such as boundary smoothing.",
+        vary("0.0,0.1,0.2,0.3"),
+        varied("0.0,0.1,0.2,0.3"),
+        write_calibration,
+    ),
+    TrainingAnalysis(
+        "seeds",
+        "Scores over several seeds: mean and standard deviation.",
+        typer.Option("0,1,2", "--seeds", help="Numbers with commas"),
+        with_each_seed,
+        write_seeds,
+    ),
+    TrainingAnalysis(
+        "sizes",
+        "F1 with 12.5 % to 100 % of the training documents.",
+        typer.Option("0", "--seeds", help="Numbers with commas"),
+        with_less_data,
+        write_sizes,
+    ),
+)
+for _analysis in ANALYSES:
+    add_command(_analysis)

@@ -154,9 +154,10 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
     """
     n_process, num_gpus = choices["n_process"], choices["num_gpus"]
     if choices["engine"] == "ray":
-        from ..jobs.annotate.on_ray import RayOptions, require_ray, run_on_ray
+        from ..jobs.annotate.on_ray import RayOptions, run_on_ray
+        from ..jobs.ray import require_ray
 
-        require_ray()
+        require_ray("data")
         options = RayOptions(
             choices["ray_address"],
             least=choices["min_process"] or n_process or 1,

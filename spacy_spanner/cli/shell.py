@@ -48,6 +48,16 @@ def prepare(gpu: int = -1, code: Optional[Path] = None) -> None:
     import_code(code)
 
 
+@contextmanager
+def ready(gpu: int = -1, code: Optional[Path] = None) -> Iterator[None]:
+    """Work as a command does: on a device, with the user's code, and with messages for
+    coded errors.
+    """
+    with plain_errors():
+        prepare(gpu, code)
+        yield
+
+
 def load(model: str) -> Language:
     """RETURNS (Language): the trained pipeline."""
     return load_model(model)

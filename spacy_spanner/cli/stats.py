@@ -44,6 +44,7 @@ def stats_cli(
     windows, and for models that start from seed spans on their widths.
     """
     from ..corpus.statistics import Reach
+    from ..files import write_text
 
     try:
         reach = Reach(
@@ -56,8 +57,7 @@ def stats_cli(
         )
         page = render(count_files(paths, spans_key, reach), format)
         if output is not None:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(page, encoding="utf8")
+            write_text(output, page)
     except (ValueError, OSError) as error:
         msg.fail(str(error), exits=1)
     if output is None:

@@ -21,7 +21,7 @@ def sweep_cli(
     space: Path = typer.Argument(..., exists=True, help="Settings to try: a .yml file"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for everything"),
     seeds: Optional[str] = typer.Option(None, help="Instead of the file's: 0,1,2"),
-    metric: str = typer.Option("f", help=f"What decides, on dev: {METRICS}"),
+    metric: str = typer.Option("f", help=f"Score on dev that decides: {METRICS}"),
     test: Optional[Path] = typer.Option(
         None, "--test", "-t", help="Documents to score the chosen settings on, once"
     ),
@@ -32,9 +32,9 @@ def sweep_cli(
     cpus: float = typer.Option(1.0, help="Of each trial on Ray"),
     gpus: float = typer.Option(0.0, help="Of each trial on Ray"),
     grace: int = typer.Option(
-        0, help="On Ray, ASHA stops trials that are behind, from this step on"
+        0, help="On Ray: from this step on, ASHA stops trials with low scores"
     ),
-    reduction: int = typer.Option(3, min=2, help="ASHA lets one of so many go on"),
+    reduction: int = typer.Option(3, min=2, help="On Ray: ASHA keeps one of so many"),
     gpu: bool = typer.Option(False, help="Train on the GPU"),
     code_path: Optional[Path] = CODE,
 ) -> None:
@@ -45,15 +45,16 @@ def sweep_cli(
     """
     from spacy.cli._util import import_code, parse_config_overrides
 
-    from ..jobs.search.experiments import Plan
     from ..jobs.search.search import Search, run_search
     from ..jobs.search.space import read_space
-    from ..jobs.search.trials import Machine
+    from ..jobs.search.trials import Machine, Plan
 
-    runner = _engine(engine, address, cpus, gpus, grace, reduction)
     if metric not in METRICS.replace(",", "").split():
         raise typer.BadParameter(f"the metric must be {METRICS}")
+    if engine not in ("local", "ray"):
+        raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
     with plain_errors():
+        runner = make_engine(engine, address, cpus, gpus, grace, reduction)
         import_code(code_path)
         found = read_space(space)
         if seeds is not None:
@@ -68,28 +69,20 @@ def sweep_cli(
     msg.good(f"Wrote {output / 'best.cfg'} and {output / 'table.md'}")
 
 
-def _engine(
-    engine: str,
-    address: Optional[str],
-    cpus: float,
-    gpus: float,
-    grace: int,
-    reduction: int,
-) -> Any:
-    from ..jobs.search.ray_engine import RayOptions, make_ray_engine
-    from ..jobs.search.running import run_in_sequence
-
-    if engine not in ("local", "ray"):
-        raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
+def make_engine(engine: str, *options: Any) -> Any:
+    """RETURNS (Engine): trains on this machine, or on Ray with these `TuneOptions`."""
     if engine == "local":
+        from ..jobs.search.one_trial import run_in_sequence
+
         return run_in_sequence
-    with plain_errors():
-        return make_ray_engine(RayOptions(address, cpus, gpus, grace, reduction))
+    from ..jobs.search.ray_engine import TuneOptions, make_ray_engine
+
+    return make_ray_engine(TuneOptions(*options))
 
 
 def show(found: Any) -> None:
     """Print the table."""
-    from ..jobs.search.choice import HEADER, cells_of
+    from ..jobs.search.summaries import HEADER, cells_of
 
     aligns = ["l", *"r" * (len(HEADER) - 1)]
     rows = cells_of(found.rows, found.best)
@@ -99,8 +92,8 @@ def show(found: Any) -> None:
 def show_test(search: Any, found: Any, test: Path) -> None:
     """Print the scores of the choice on test data."""
     from ..evaluation.tables import mean_and_spread
-    from ..jobs.search.choice import COLUMNS
-    from ..jobs.search.testing import score_test
+    from ..jobs.search.search import score_test
+    from ..jobs.search.summaries import COLUMNS
 
     summary = score_test(search, found, test)["summary"]
     msg.text(f"{found.best.name}, on {test}:")

@@ -4,6 +4,7 @@ from typing import Dict, List, NamedTuple
 
 from wasabi import table as text_table
 
+from ..evaluation.tables import markdown_table, percent
 from .statistics import LabelCount, Statistics
 
 # Lengths of entities that are counted together: first and last, in tokens.
@@ -64,17 +65,11 @@ def as_text(tables: List[Table]) -> str:
 
 def as_markdown(tables: List[Table]) -> str:
     """RETURNS (str): the tables for a document."""
-    parts = []
-    for title, header, rows in tables:
-        rule = ["---", *["--:"] * (len(header) - 1)]
-        lines = [f"| {' | '.join(map(_escape, row))} |" for row in [header, *rows]]
-        lines.insert(1, f"| {' | '.join(rule)} |")
-        parts.append(f"### {title}\n\n" + "\n".join(lines))
+    parts = [
+        f"### {title}\n\n{markdown_table(header, rows)}"
+        for title, header, rows in tables
+    ]
     return "\n\n".join(parts) + "\n"
-
-
-def _escape(cell: str) -> str:
-    return cell.replace("|", "\\|")
 
 
 def _mean(total: int, count: int) -> str:
@@ -82,7 +77,7 @@ def _mean(total: int, count: int) -> str:
 
 
 def _share(part: int, total: int) -> str:
-    return f"{part:,} ({100 * part / total:.1f} %)" if total else f"{part:,}"
+    return f"{part:,} ({percent(part / total)} %)" if total else f"{part:,}"
 
 
 def _size(one: Statistics) -> Dict[str, str]:

@@ -14,7 +14,7 @@ from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc, DocBin
 from srsly.msgpack import Packer
 
-from .drafts import Draft, DraftFolder
+from ..files import Draft, DraftFolder
 
 # A file of half a million tokens takes a few megabytes.
 SHARD_TOKENS = 500_000

@@ -10,8 +10,8 @@ from typing import Any, Dict, Iterator, List, Protocol, Tuple
 from spacy.tokens import Doc, Span
 
 from ..errors import Errors
+from ..files import Draft, DraftFolder
 from .documents import FLAGGED
-from .drafts import Draft, DraftFolder
 from .formats.columns import DOCSTART
 from .lost import DUPLICATE, LostSpans
 from .placing import CROSSING, EMPTY, crosses

@@ -1,14 +1,12 @@
 """What is there already is replaced when a conversion is complete, and not before."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 import spacy
 
 from spacy_spanner.corpus.conversion import convert_corpus
-from spacy_spanner.corpus.drafts import Draft
 from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions
 
@@ -75,31 +73,6 @@ def test_what_is_left_of_a_killed_conversion_is_not_read(
         write_file(tmp_path, "b.conll", COLUMNS)
     docs, _ = docs_and_lost(format, tmp_path)
     assert len(docs) == (2 if format == "conll" else 0)
-
-
-def test_a_draft_keeps_the_rights_of_the_file_and_a_link(tmp_path: Path) -> None:
-    path = write_file(tmp_path, "a.jsonl", "old")
-    path.chmod(0o600)
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    draft = Draft(link)
-    draft.path.write_text("new", encoding="utf8")
-    draft.finish()
-    assert path.read_text("utf8") == "new"
-    assert link.is_symlink()
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_draft_of_a_pipe_fills_it(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    draft = Draft(pipe)
-    draft.path.write_text("new", encoding="utf8")
-    draft.finish()
-    assert os.read(reader, 9) == b"new"
-    os.close(reader)
-    assert pipe.is_fifo()
 
 
 def test_a_folder_is_no_target_for_a_file(tmp_path: Path) -> None:

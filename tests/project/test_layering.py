@@ -46,7 +46,7 @@ SPACY_IN_THINC = {
     "spacy.ml.featureextractor.FeatureExtractor",
     "spacy.ml.staticvectors.StaticVectors",
 }
-# The command groups of these two jobs are started by torchrun and by the search itself.
+# torchrun starts this one by its name.
 STARTED_BY_NAME = {Path("jobs/parallel/__main__.py")}
 
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))

@@ -1,10 +1,10 @@
-"""What earlier attempts at a part came to, so that no document can stop a run.
+"""A journal of attempts at a part, so that no document can stop a run.
 
-A document may end the process that works on it: memory that the system does not give,
-or a fault in compiled code. Nothing can be caught then. But a part that was begun and
-not finished is worked on more carefully the next time, a document at a time, each with
-its number in the journal first. The document at which two such attempts have died is
-left out. A journal of a run that ends in good order is forgotten.
+A document can kill the process that works on it, by using up the memory or by a crash
+in compiled code. No exception can be caught then. So the next attempt at an unfinished
+part takes one document at a time, and writes its number to the journal first. A
+document that has ended two attempts is skipped. A run that ends normally removes its
+journals.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from ...errors import Warnings
 from .messages import Document
 
 BEGUN, READ = "begun", "read"
-# Once may be an accident: the machine was stopped, or another process took the memory.
+# Once may be an accident: the machine was stopped, or another process used the memory.
 DEATHS = 2
 
 
@@ -44,7 +44,7 @@ class Journal:
         """Note the number of each document before it is worked on.
 
         documents (Iterable[Document]): all of the part.
-        YIELDS (Document): the same, but for deadly ones, which become a problem.
+        YIELDS (Document): the same; deadly ones are replaced by a problem.
         """
         for number, document in enumerate(documents):
             if number in self.deadly:

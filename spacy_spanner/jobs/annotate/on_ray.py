@@ -7,12 +7,9 @@ path: no machine holds the corpus, or sees all of it.
 
 import json
 import logging
-import os
-import signal
-import threading
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from ...errors import Errors
+from ..ray import cluster, require_ray
 from .messages import Part, Report
 from .worker import Job, Reports, work
 
@@ -28,7 +25,7 @@ class RayOptions(NamedTuple):
     least (int): workers to begin with, and to keep.
     most (Optional[int]): workers at most; None for as many as the cluster can hold.
     num_cpus (float): cores for each.
-    num_gpus (float): GPUs for each; 0.5 if two shall share one.
+    num_gpus (float): GPUs for each; 0.5 lets two share one.
     """
 
     address: Optional[str] = None
@@ -41,7 +38,7 @@ class RayOptions(NamedTuple):
 class RayWorker:
     """The actor: loads the pipeline once, and works on parts.
 
-    job (Job): what there is to do.
+    job (Job): what all parts need.
     """
 
     def __init__(self, job: Job) -> None:
@@ -53,53 +50,20 @@ class RayWorker:
         return {"report": [json.dumps(work(self._job, part)) for part in parts]}
 
 
-def require_ray() -> Any:
-    """RETURNS (Any): the package `ray`.
-
-    RAISES (ValueError): SP123 where it is not installed.
-    """
-    # Nobody has asked for statistics of use to be sent.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        message = Errors.SP123.format(what="The engine ray", package="ray")
-        raise ValueError(message) from error
-    return ray
-
-
 def run_on_ray(job: Job, parts: Sequence[Part], options: RayOptions) -> Reports:
     """Annotate parts on a cluster.
 
     YIELDS (Report): of each part, as they are finished.
     """
-    ray = require_ray()
-    own = not ray.is_initialized()
-    if own:
-        _connect(ray, options.address)
-    try:
+    ray = require_ray("data")
+    with cluster(ray, options.address):
         for row in _dataset(ray, job, parts, options).iter_rows():
             yield Report(*json.loads(row["report"]))
-    finally:
-        if own:
-            ray.shutdown()
-
-
-def _connect(ray: Any, address: Optional[str]) -> None:
-    """Join a cluster, or start one on this machine."""
-    address = address or os.environ.get("RAY_ADDRESS")
-    options = {} if address else {"include_dashboard": False}
-    handler = signal.getsignal(signal.SIGTERM)
-    ray.init(address=address, log_to_driver=False, logging_level="warning", **options)
-    # Ray would end the process at once; the command wants to say how to go on.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)
 
 
 def _dataset(ray: Any, job: Job, parts: Sequence[Part], options: RayOptions) -> Any:
     """RETURNS (Any): the reports, as a dataset that is computed while it is read."""
-    # The command tells how far it has come.
+    # The command shows its own progress.
     logging.getLogger("ray.data").setLevel(logging.WARNING)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False

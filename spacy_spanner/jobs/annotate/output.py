@@ -1,18 +1,15 @@
-"""The folder of a run: files of the output, and what is known about each of them.
+"""The output folder of a run: result files, and a report on each finished one.
 
-A part is finished when its report is there, which is written last. So whatever stops
-the work, a part is either finished, with file and errors complete, or done again.
+The report of a part is written last. So whatever stops the work, a part is either
+finished, with its file and its errors complete, or it is done again.
 """
 
 import json
-import os
 import shutil
-import tempfile
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Any, ContextManager, Dict, Iterable, List, NamedTuple, Optional
 
-from ...files import write_json, write_text
+from ...files import locked, read_json, staged_file, write_json, write_text
 from .messages import Report
 
 ERRORS = "errors.jsonl"
@@ -20,7 +17,7 @@ STATE = ".annotate"
 
 
 class OutputFolder(NamedTuple):
-    """Where things are.
+    """The paths of everything that a run writes.
 
     root (Path): the folder, as all workers can reach it.
     suffix (str): of the files: ".jsonl", ".parquet" or ".spacy".
@@ -31,13 +28,15 @@ class OutputFolder(NamedTuple):
 
     @property
     def state(self) -> Path:
-        """What the command keeps for itself."""
+        """The folder with the state of the run."""
         return self.root / STATE
 
-    @property
-    def lock(self) -> Path:
-        """What keeps other runs away."""
-        return self.state / "lock"
+    def locked(self) -> ContextManager[None]:
+        """Keep other runs away.
+
+        RAISES (ValueError): SP125 where another process writes to the folder.
+        """
+        return locked(self.state / "lock", self.root)
 
     @property
     def plan(self) -> Path:
@@ -57,28 +56,15 @@ class OutputFolder(NamedTuple):
         return self.state / "attempts" / f"{part:06}"
 
     def report(self, part: int) -> Path:
-        """RETURNS (Path): what makes a part finished."""
+        """RETURNS (Path): the report on a finished part."""
         return self.state / "finished" / f"{part:06}.json"
 
-    @contextmanager
-    def draft(self, part: int) -> Iterator[Path]:
+    def draft(self, part: int) -> ContextManager[Path]:
         """Write the file of a part, and let it appear when it is on the disk.
 
-        YIELDS (Path): file to write to.
+        RETURNS (ContextManager[Path]): file to write to.
         """
-        drafts = self.state / "drafts"
-        drafts.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f"{part:06}-", dir=drafts)
-        os.close(handle)
-        try:
-            yield Path(name)
-            with open(name, "rb+") as file:
-                os.fsync(file.fileno())
-            os.chmod(name, 0o644)  # temporary files are closed to others
-            os.replace(name, self.shard(part))
-        finally:
-            if os.path.exists(name):
-                os.unlink(name)
+        return staged_file(self.shard(part), folder=self.state / "drafts", flush=True)
 
     def finish(self, report: Report, errors: List[Dict[str, Any]]) -> None:
         """Note that a part is finished; its file is there."""
@@ -92,20 +78,19 @@ class OutputFolder(NamedTuple):
     def finished(self, part: int) -> Optional[Report]:
         """RETURNS (Optional[Report]): None for a part that is still to be done."""
         try:
-            report = Report(**json.loads(self.report(part).read_text("utf8")))
+            report = Report(**read_json(self.report(part)))
         except (OSError, ValueError, TypeError):  # missing, or torn by a power failure
             return None
         return report if self.shard(part).is_file() else None
 
     def collect_errors(self, parts: Iterable[int]) -> None:
         """Join the errors of these parts to one file."""
-        draft = self.state / ERRORS
-        with draft.open("wb") as joined:
+        draft = staged_file(self.root / ERRORS, folder=self.state)
+        with draft as path, path.open("wb") as joined:
             for part in parts:
                 if self.errors(part).is_file():
                     with self.errors(part).open("rb") as file:
                         shutil.copyfileobj(file, joined)
-        os.replace(draft, self.root / ERRORS)
 
     def remove_drafts(self) -> None:
         """Remove unfinished files; no worker may be at work."""
@@ -116,7 +101,7 @@ class OutputFolder(NamedTuple):
         shutil.rmtree(self.state / "attempts", ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove all that a run has written, whatever its format was; nothing else."""
+        """Remove everything that a run has written, in any format, and nothing else."""
         for path in self.root.glob("part-[0-9]*"):
             path.unlink()
         (self.root / ERRORS).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """The plan of a run: which parts of the input become which files of the output.
 
-It depends on the input alone, and not on the engine or the number of workers. So a run
-may be continued with others, and every engine writes the same files.
+It depends on the input alone. So a run can be resumed with another engine or another
+number of workers, and every engine writes the same files.
 """
 
 from typing import Iterator, List, Sequence, Tuple
@@ -29,8 +29,8 @@ def make_parts(sources: Sequence[Source], size: int) -> List[Part]:
     """Cut large files, and join small ones.
 
     sources (Sequence[Source]): the files.
-    size (int): bytes that a part has at least, but for the last. Files that can be read
-        only from their beginning (compressed ones, `.spacy`) are never cut.
+    size (int): the least number of bytes of a part, except the last. Files that can be
+        read only from their beginning (compressed ones, `.spacy`) are never cut.
     RETURNS (List[Part]): parts that together hold every document once, in order.
     """
     parts: List[Part] = []

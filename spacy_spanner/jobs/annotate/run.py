@@ -1,18 +1,16 @@
-"""A run: make the plan or go on with it, let an engine work, and join the errors."""
+"""A run: make a plan or resume one, annotate its parts, and join the errors."""
 
 import json
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
-import srsly
 from spacy.util import get_package_path, is_package
 
 from ...errors import Errors
-from ...files import require_absent, write_text
+from ...files import read_json, require_absent, write_text
 from ..run.digests import digest
 from .annotator import SpanAnnotator
-from .lock import locked
 from .messages import Fields, Part, Report
 from .output import OutputFolder
 from .plan import make_parts, usual_size
@@ -20,14 +18,14 @@ from .readers import check_fields
 from .sources import Source, find_sources
 from .worker import Job, Reports
 
-# Of the stored plan; a version that stores another one cannot go on with it.
+# Of the stored plan; a version that stores another one cannot be resumed.
 FORMAT = 1
 
 Engine = Callable[[Job, Sequence[Part]], Reports]
 
 
 class Request(NamedTuple):
-    """What is to be annotated, and how; all of it decides on the results.
+    """The input and the options of a run; the results depend on nothing else.
 
     annotator (SpanAnnotator): the pipeline.
     inputs (Sequence[str]): files, folders and globs.
@@ -70,7 +68,7 @@ class Run(NamedTuple):
 
 @contextmanager
 def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
-    """Make the plan, or find out how far an earlier run has come; keep others away.
+    """Make the plan or resume an earlier run, and keep other runs away.
 
     force (bool): whether results of another run may be replaced.
     YIELDS (Run): parts to do and parts that are done. `errors.jsonl` is written at the
@@ -84,7 +82,7 @@ def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
     identity = _identity(request, sources)
     if not force and not folder.state.is_dir():
         require_absent(folder.root)
-    with locked(folder.lock):
+    with folder.locked():
         if force:
             folder.clear()
         folder.remove_drafts()
@@ -100,7 +98,7 @@ def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
 
 
 def annotate_parts(run: Run, engine: Engine) -> Reports:
-    """Let an engine do what is left.
+    """Annotate the parts that are not finished.
 
     engine (Engine): annotates parts and yields their reports.
     YIELDS (Report): of each part, when it is finished.
@@ -133,7 +131,7 @@ def _plan(
 ) -> List[Part]:
     """RETURNS (List[Part]): the parts of the stored plan, or of a new one."""
     if folder.plan.is_file():
-        stored = srsly.read_json(folder.plan)
+        stored = read_json(folder.plan)
         _require_same(stored["identity"], identity, folder.root)
         return [Part.of(part) for part in stored["parts"]]
     size = request.part_size or usual_size(sources)
@@ -147,8 +145,8 @@ def _plan(
 
 
 def _identity(request: Request, sources: Sequence[Source]) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): what two runs with the same results have in common, by
-    the words of the command.
+    """RETURNS (Dict[str, Any]): everything that the results depend on, by the names of
+    the command's options.
     """
     annotator = request.annotator
     return {
@@ -177,12 +175,12 @@ def _require_same(
     """RAISES (ValueError): SP124 that names what differs."""
     different = [name for name in identity if identity[name] != stored.get(name)]
     if different:
-        told = [
+        named = [
             f"{name} ({stored.get(name)!r} there, {identity[name]!r} now)"
             if name not in ("model", "input")
             else f"another {name}"
             for name in different
         ]
         raise ValueError(
-            Errors.SP124.format(folder=folder, differences=", ".join(told))
+            Errors.SP124.format(folder=folder, differences=", ".join(named))
         )

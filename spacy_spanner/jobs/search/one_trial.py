@@ -1,37 +1,220 @@
-"""One trial, from its folder to its result, on one machine or on a cluster."""
+"""Train one variant of a config, and keep an account of the training.
+
+`python -m spacy_spanner.jobs.search.one_trial FOLDER` trains a trial of a search.
+"""
 
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
-import srsly
 from spacy.cli._util import import_code, setup_gpu
+from spacy.language import Language
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config, load_model_from_config, resolve_dot_names
 
-from .experiments import Plan, train_variant, unwatched
-from .trials import CONFIG, MODEL, TRIAL, Trial
+from ...evaluation.analyses.dev_loss import find_component, mean_loss, prepare_examples
+from ...evaluation.predicting import Track, predict, read_corpus, untracked
+from ...evaluation.scorer import score_spans
+from ...files import new_folder, read_json, write_json
+from ..run.steps import data_of, run_steps, training_settings
+from .trials import CONFIG, LOG, MODEL, RESULT, TRIAL, Plan, Trial
 from .variants import Variant
 
+# Takes each row of the history of a training.
+Watch = Callable[[Dict[str, Any]], None]
+# Takes each trial that has ended, whether it is finished or has failed.
+AfterEach = Callable[[Trial], None]
+# Runs trials that are not finished.
+Engine = Callable[[Sequence[Trial], AfterEach], None]
 
-def run_trial(
-    folder: Path, *, watch: Callable[[Dict[str, Any]], None] = unwatched
-) -> Dict[str, Any]:
-    """Train one trial; its last act is to write the result.
+
+def unwatched(_: Any) -> None:
+    """Ignore a row of the history, or a trial."""
+
+
+def run_here(
+    trials: Sequence[Trial],
+    after_each: AfterEach = unwatched,
+    *,
+    track: Track = untracked,
+) -> None:
+    """Train trials in this process; an error ends the search.
+
+    trials (Sequence[Trial]): those that are not finished.
+    after_each (AfterEach): called after each.
+    track (Track): shows the progress.
+    """
+    for trial in trials:
+        if trial.result() is None:  # two variants may be the same training
+            run_trial(trial.folder, track=track)
+        after_each(trial)
+
+
+def run_in_sequence(trials: Sequence[Trial], after_each: AfterEach) -> None:
+    """Train trials, each in a process of its own; one that fails stops nothing.
+
+    trials (Sequence[Trial]): those that are not finished.
+    after_each (AfterEach): called after each.
+    """
+    for trial in trials:
+        if trial.result() is None:
+            command = [sys.executable, "-m", __name__, str(trial.folder)]
+            with (trial.folder / LOG).open("w", encoding="utf8") as log:
+                subprocess.run(command, stdout=log, stderr=log)
+        after_each(trial)
+
+
+def run_alone(folder: Path, *, watch: Watch = unwatched) -> None:
+    """Train one trial in a process that does nothing else.
 
     folder (Path): of the trial.
-    watch (Callable): is told the scores of each evaluation on the development data.
-    RETURNS (Dict[str, Any]): the account of the training.
+    watch (Watch): see `train_variant`.
     """
+    order = read_json(folder / TRIAL)
     folder = folder.absolute()
-    order = srsly.read_json(folder / TRIAL)
     os.chdir(order["folder"])
     setup_gpu(0 if order["gpu"] else -1, silent=True)
     import_code(order["code"])
-    variant = Variant(order["name"], order["overrides"], order["later"])
-    # The config holds all overrides already.
-    plan = Plan(folder / CONFIG, {}, component=order["component"])
-    result = train_variant(
-        plan, variant._replace(overrides={}), watch=watch, keep=folder / MODEL
-    )
-    result["overrides"] = variant.overrides
-    Trial(variant, folder).take_result(result)
-    return result
+    run_trial(folder, watch=watch)
+
+
+def run_trial(
+    folder: Path, *, track: Track = untracked, watch: Watch = unwatched
+) -> None:
+    """Train one trial; the result is written last.
+
+    folder (Path): of the trial.
+    track, watch: see `train_variant`.
+    """
+    order = read_json(folder / TRIAL)
+    variant = Variant(order["name"], {}, order["later"])
+    test = None if order["test"] is None else Path(order["test"])
+    # The config of the trial contains all overrides.
+    plan = Plan(folder / CONFIG, {}, test, order["component"])
+    keep = folder / MODEL if order["keep_model"] else None
+    result = train_variant(plan, variant, track=track, watch=watch, keep=keep)
+    result["overrides"] = order["overrides"]
+    write_json(folder / RESULT, result)
+
+
+def train_variant(
+    plan: Plan,
+    variant: Variant,
+    *,
+    track: Track = untracked,
+    watch: Watch = unwatched,
+    keep: Optional[Path] = None,
+) -> Dict[str, Any]:
+    """Train one variant from scratch.
+
+    plan (Plan): settings that it shares with others.
+    variant (Variant): how it differs from them.
+    track (Track): shows the progress.
+    watch (Watch): called with each row of the history at once.
+    keep (Optional[Path]): folder for the best pipeline.
+    RETURNS (Dict[str, Any]): the account of the training: its `name`, the `component`
+        that was scored, the `overrides`, the `history` (`step`, `epoch`, `loss`, `p`,
+        `r`, `f` on the development data), all `scores` of the best model there ("dev")
+        and on the "test" data, the same after "later" changes, and the `seconds`.
+    """
+    start = time.perf_counter()
+    nlp = init_nlp(plan.config_of(variant))
+    name = find_component(nlp, plan.component)
+    history = []
+    for row in train_recorded(nlp, name, what=variant.name, track=track):
+        history.append(row)
+        watch(row)
+    if keep is not None:
+        with new_folder(keep, force=True) as folder:
+            nlp.to_disk(folder)
+    return {
+        "name": variant.name,
+        "component": name,
+        "overrides": variant.overrides,
+        "history": history,
+        "scores": score_parts(nlp, name, plan),
+        "later": score_changes(nlp, name, plan, variant.later),
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def score_changes(
+    nlp: Language, name: str, plan: Plan, later: Mapping[str, Dict[str, Any]]
+) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): scores after each change of settings."""
+    pipe: Any = nlp.get_pipe(name)
+    saved = dict(pipe.cfg)
+    found = {}
+    for changed, settings in later.items():
+        pipe.cfg.update(settings)
+        found[changed] = score_parts(nlp, name, plan)
+        pipe.cfg.update(saved)
+    return found
+
+
+def score_parts(nlp: Language, name: str, plan: Plan) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): scores on "dev", and on "test" if given."""
+    key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+    scores = {"dev": scores_of(nlp, read_dev(nlp), key)}
+    if plan.test is not None:
+        scores["test"] = scores_of(nlp, read_corpus(plan.test, nlp, key), key)
+    return scores
+
+
+def train_recorded(
+    nlp: Language, name: str, *, what: str, track: Track
+) -> Iterator[Dict[str, Any]]:
+    """Train as `spacy train` does; in the end the pipeline is the best one seen.
+
+    nlp (Language): an initialized pipeline with its config.
+    name (str): the component whose loss is measured.
+    what (str): the training, for the display of progress.
+    YIELDS (Dict[str, Any]): one row for each look at the development data.
+    """
+    settings = training_settings(nlp)
+    pipe: Any = nlp.get_pipe(name)
+    key, dev = pipe.cfg["spans_key"], read_dev(nlp)
+    steps = run_steps(nlp, settings, *data_of(nlp, settings))
+    best = b""
+    for _, info, is_best in track(steps, total=settings["max_steps"] + 1, what=what):
+        if is_best is None:
+            continue
+        if is_best:
+            best = nlp.to_bytes()
+        scores = info["other_scores"]
+        yield {
+            "step": info["step"],
+            "epoch": info["epoch"],
+            "loss": mean_loss(pipe, prepare_examples(nlp, name, dev)),
+            **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
+        }
+    nlp.from_bytes(best)
+
+
+def count_documents(plan: Plan) -> int:
+    """RETURNS (int): documents in the training data of a plan."""
+    config = load_config(plan.config, overrides=plan.overrides, interpolate=True)
+    (corpus,) = resolve_dot_names(config, [config["training"]["train_corpus"]])
+    return sum(1 for _ in corpus(load_model_from_config(config, auto_fill=True)))
+
+
+def read_dev(nlp: Language) -> List[Example]:
+    """RETURNS (List[Example]): the development data of a pipeline's config."""
+    config = nlp.config.interpolate()
+    (corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
+    return list(corpus(nlp))
+
+
+def scores_of(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): all scores of the group, without their prefix."""
+    prefix = f"spans_{key}_"
+    scores = score_spans(predict(nlp, examples), spans_key=key)
+    return {name[len(prefix) :]: value for name, value in scores.items()}
+
+
+if __name__ == "__main__":
+    run_alone(Path(sys.argv[1]))

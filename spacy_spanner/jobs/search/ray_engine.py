@@ -1,31 +1,30 @@
 """Run the trials of a search on a Ray cluster, with Ray Tune and ASHA.
 
-The folder of the search must be one that all machines of the cluster see: trials are
-read from it and write their results to it, as they do on one machine. Ray only places
-them, and stops those that are behind (Li et al. 2020, "A System for Massively Parallel
+All machines of the cluster must see the folder of the search: trials are read from it
+and write their results to it, as on one machine. Ray chooses where each trial runs, and
+ASHA stops unpromising ones early (Li et al. 2020, "A System for Massively Parallel
 Hyperparameter Tuning").
 """
 
-import logging
 import os
 import time
 import traceback
 from pathlib import Path
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
-from ...errors import Errors
-from .running import AfterEach, Engine
+from ..ray import cluster, require_ray
+from .one_trial import AfterEach, Engine
 from .trials import LOG, Trial
 
 
-class RayOptions(NamedTuple):
-    """How trials are placed and stopped.
+class TuneOptions(NamedTuple):
+    """Where trials run, and which are stopped early.
 
     address (Optional[str]): of a cluster; "auto" for the one that this machine belongs
         to; None starts one here, unless RAY_ADDRESS names one.
     cpus, gpus (float): of each trial.
     grace (int): no trial is stopped before this step; 0 stops none.
-    reduction (int): at each rung, one in so many goes on.
+    reduction (int): each time ASHA compares trials, one in so many continues.
     metric (str): of the history: "f", "p" or "r".
     """
 
@@ -41,43 +40,26 @@ class RayOptions(NamedTuple):
 NEVER = 10**9
 
 
-def make_ray_engine(options: RayOptions) -> Engine:
-    """Connect the trials of a search with a cluster.
+def make_ray_engine(options: TuneOptions) -> Engine:
+    """Make an engine that trains on a cluster.
 
-    options (RayOptions): how they are placed and stopped.
-    RETURNS (Engine): runs trials there.
-    RAISES (ImportError): SP140 without Ray Tune.
+    options (TuneOptions): where trials run, and which are stopped.
+    RETURNS (Engine): runs trials on the cluster.
+    RAISES (ValueError): SP123 where Ray Tune is not installed.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-    try:
-        import ray
-        from ray import tune
-    except ImportError as error:
-        raise ImportError(Errors.SP140.format(engine="ray")) from error
+    ray = require_ray("tune")
 
     def run(trials: Sequence[Trial], after_each: AfterEach) -> None:
-        if not trials:
-            return
-        started = not ray.is_initialized()
-        if started:
-            ray.init(
-                options.address,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        try:
-            _tuner(tune, trials, options, after_each).fit()
-        finally:
-            if started:
-                ray.shutdown()
+        if trials:
+            with cluster(ray, options.address):
+                _tuner(ray.tune, trials, options, after_each).fit()
 
     return run
 
 
 def _tuner(
-    tune: Any, trials: Sequence[Trial], options: RayOptions, after_each: AfterEach
+    tune: Any, trials: Sequence[Trial], options: TuneOptions, after_each: AfterEach
 ) -> Any:
     folders = {str(trial.folder.absolute()): trial for trial in trials}
     resources = {"cpu": options.cpus, "gpu": options.gpus}
@@ -103,17 +85,17 @@ def train_on_ray(config: Dict[str, Any]) -> None:
     """
     from ray import tune
 
-    from .one_trial import run_trial
+    from .one_trial import run_alone
 
     folder = Path(config["folder"])
     try:
-        run_trial(folder, watch=tune.report)
+        run_alone(folder, watch=tune.report)
     except Exception:
         (folder / LOG).write_text(traceback.format_exc(), encoding="utf8")
         raise
 
 
-def _scheduler(options: RayOptions) -> Any:
+def _scheduler(options: TuneOptions) -> Any:
     from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
 
     if not options.grace:
@@ -129,7 +111,8 @@ def _scheduler(options: RayOptions) -> Any:
 
 
 def _watcher(tune: Any, folders: Dict[str, Trial], after_each: AfterEach) -> Any:
-    """RETURNS (tune.Callback): writes down what ASHA has stopped, and tells of all."""
+    """RETURNS (tune.Callback): records trials that ASHA has stopped, and
+    reports all that have ended."""
 
     class Watcher(tune.Callback):
         def on_trial_complete(

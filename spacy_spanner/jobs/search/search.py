@@ -1,32 +1,38 @@
-"""A whole search: train what is missing, choose on development data, write it down."""
+"""A search: train the trials that are missing, and choose the best settings on dev.
 
+`run_variants` trains without choosing, for analyses and tables of ablations.
+"""
+
+import shutil
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from spacy.util import load_config
+from spacy.util import load_config, load_model
 
 from ...errors import Errors, Warnings
+from ...evaluation.predicting import Track, read_corpus, untracked
 from ...evaluation.tables import percent
-from ...files import write_json, write_text
-from .choice import Row, choose, render, table_rows
-from .experiments import Plan
-from .running import Engine, drop_models, results_of, run_in_sequence
-from .space import Space, require_settings
-from .trials import Machine, Trial, make_trials
-from .variants import describe
+from ...files import read_json, write_json, write_text
+from ..run.digests import digest
+from .one_trial import Engine, run_here, run_in_sequence, scores_of
+from .space import Space
+from .summaries import Row, choose, render, summarize, table_rows
+from .trials import MODEL, Machine, Plan, Trial, opened_trials, results_of, unfinished
+from .variants import Variant, describe
 
 BEST, TABLE, DATA = "best.cfg", "table.md", "table.json"
+TEST = "test.json"
 
 
 class Search(NamedTuple):
-    """What is searched, and by what it is judged.
+    """The settings to search, and the score that decides.
 
-    plan (Plan): the config and what all trials share; its `test` is not looked at.
-    space (Space): what is tried.
-    metric (str): of the development data; one of `summaries.SCORES`.
+    plan (Plan): common settings of the trials; its `test` is not used.
+    space (Space): the settings to try.
+    metric (str): on the development data; one of `summaries.SCORES`.
     output (Path): folder for everything.
-    machine (Machine): what the trials need around them.
+    machine (Machine): the setup of the processes that train.
     keep_models (bool): whether the pipelines of all trials stay.
     """
 
@@ -38,13 +44,13 @@ class Search(NamedTuple):
     keep_models: bool = False
 
     def rows(self, trials: List[Trial]) -> List[Row]:
-        """RETURNS (List[Row]): the table of what is finished."""
+        """RETURNS (List[Row]): the table of finished trials."""
         later = {describe(changes): changes for changes in self.space.later}
         return table_rows(results_of(trials), len(self.space.seeds), later)
 
 
 class Found(NamedTuple):
-    """What a search has found.
+    """The result of a search.
 
     rows (List[Row]): the table.
     best (Row): the choice.
@@ -56,6 +62,28 @@ class Found(NamedTuple):
     trials: List[Trial]
 
 
+def run_variants(
+    plan: Plan,
+    variants: Sequence[Variant],
+    output: Path,
+    *,
+    track: Track = untracked,
+) -> List[Dict[str, Any]]:
+    """Train variants that are not finished, in this process, and choose nothing.
+
+    plan (Plan): common settings of the trainings.
+    variants (Sequence[Variant]): how they differ.
+    output (Path): folder with the trials.
+    track (Track): shows the progress.
+    RETURNS (List[Dict[str, Any]]): the account of each; see `one_trial.train_variant`.
+    RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
+        that do not exist.
+    """
+    with opened_trials(plan, variants, output) as trials:
+        run_here(unfinished(trials), track=track)
+        return results_of(trials)
+
+
 def run_search(
     search: Search,
     *,
@@ -64,35 +92,57 @@ def run_search(
 ) -> Found:
     """Train all trials that are not finished, and write table and best config.
 
-    search (Search): what is searched.
+    search (Search): the settings to search.
     engine (Engine): runs the trials.
-    tell (Callable): is given a line after each trial.
+    tell (Callable): called with a line of text after each trial.
     RETURNS (Found): table and choice; both are in the folder too.
-    RAISES (ValueError): SP136 for settings that do not exist, SP138 where nothing can
-        be chosen.
+    RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
+        that do not exist, SP138 where nothing can be chosen.
     """
-    plan, space = search.plan, search.space
-    require_settings(space, plan.config, plan.overrides)
-    trials = make_trials(plan, space.variants(), search.output, search.machine)
-    missing = [trial for trial in trials if trial.result() is None]
-    tell(f"{len(trials)} trials, of which {len(trials) - len(missing)} are finished")
+    plan, variants = search.plan._replace(test=None), search.space.variants()
+    opened = opened_trials(
+        plan, variants, search.output, search.machine, keep_models=True
+    )
+    with opened as trials:
+        missing = unfinished(trials)
+        n_done = len(trials) - len(missing)
+        tell(f"{len(trials)} trials, of which {n_done} are finished")
 
-    def after_each(trial: Trial) -> None:
-        n_done = len(results_of(trials))
-        tell(f"{n_done} of {len(trials)}: {trial.title}: {_outcome(trial, search)}")
-        best = choose(search.rows(trials), search.metric)
-        if best is not None and not search.keep_models:
-            drop_models(trials, best.variant)
+        def after_each(trial: Trial) -> None:
+            n_done = len(results_of(trials))
+            tell(f"{n_done} of {len(trials)}: {trial.title}: {_outcome(trial, search)}")
+            best = choose(search.rows(trials), search.metric)
+            if best is not None and not search.keep_models:
+                drop_models(trials, best.variant)
 
-    engine(missing, after_each)
-    _warn_failed(trials, search.output)
-    rows = search.rows(trials)
-    best = choose(rows, search.metric)
-    if best is None:
-        raise ValueError(_nothing_to_choose(trials, search.output))
-    found = Found(rows, best, trials)
-    _write(search, found)
-    return found
+        engine(missing, after_each)
+        _warn_failed(trials, search.output)
+        rows = search.rows(trials)
+        best = choose(rows, search.metric)
+        if best is None:
+            raise ValueError(_nothing_to_choose(trials, search.output))
+        found = Found(rows, best, trials)
+        _write(search, found)
+        return found
+
+
+def drop_models(trials: Sequence[Trial], best: str) -> None:
+    """Remove the pipelines of settings that lost.
+
+    trials (Sequence[Trial]): all.
+    best (str): name of the variant that is the best so far.
+    """
+    groups: Dict[str, List[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.variant.name, []).append(trial)
+    # Two variants may be the same training.
+    kept = {trial.folder for trial in groups[best]}
+    for group in groups.values():
+        if not unfinished(group):
+            for trial in group:
+                if trial.folder in kept:
+                    continue
+                shutil.rmtree(trial.folder / MODEL, ignore_errors=True)
 
 
 def _outcome(trial: Trial, search: Search) -> str:
@@ -104,12 +154,8 @@ def _outcome(trial: Trial, search: Search) -> str:
     return f"{search.metric} {percent(result['scores']['dev'].get(search.metric))}"
 
 
-def _failed(trials: List[Trial]) -> List[Trial]:
-    return [trial for trial in trials if trial.result() is None]
-
-
 def _warn_failed(trials: List[Trial], output: Path) -> None:
-    failed = _failed(trials)
+    failed = unfinished(trials)
     if failed:
         names = ", ".join(f"{trial.title} ({trial.folder.name})" for trial in failed)
         message = Warnings.SW130.format(
@@ -121,7 +167,7 @@ def _warn_failed(trials: List[Trial], output: Path) -> None:
 def _nothing_to_choose(trials: List[Trial], output: Path) -> str:
     stopped = [result for result in results_of(trials) if result.get("stopped")]
     return Errors.SP138.format(
-        failed=len(_failed(trials)),
+        failed=len(unfinished(trials)),
         trials=len(trials),
         stopped=len(stopped),
         folder=output,
@@ -160,3 +206,44 @@ def component_of(found: Found) -> str:
         known = known or result.get("component")
     assert known is not None  # a choice has results
     return known
+
+
+def score_test(search: Search, found: Found, test: Path) -> Dict[str, Any]:
+    """Score the chosen pipelines of all seeds on test data.
+
+    search (Search): the settings that were searched.
+    found (Found): the choice.
+    test (Path): annotated documents.
+    RETURNS (Dict[str, Any]): the settings, a `summary` and the `runs`; also in the
+        folder, from where it is read if the same was scored before.
+    RAISES (ValueError): SP139 where a pipeline is not there.
+    """
+    chosen = [one for one in found.trials if one.variant.name == found.best.variant]
+    asked = {
+        "settings": found.best.name,
+        "trials": [trial.folder.name for trial in chosen],
+        "test": digest(test),
+    }
+    path = search.output / TEST
+    before = read_json(path) if path.exists() else {}
+    if asked == {name: before.get(name) for name in asked}:
+        return before
+    for trial in chosen:
+        if not (trial.folder / MODEL).exists():
+            message = Errors.SP139.format(
+                folder=trial.folder / MODEL, trial=trial.folder
+            )
+            raise ValueError(message)
+    runs = [_score(trial, found, test) for trial in chosen]
+    scored = {**asked, "summary": summarize(runs), "runs": runs}
+    write_json(path, scored)
+    return scored
+
+
+def _score(trial: Trial, found: Found, test: Path) -> Dict[str, Any]:
+    nlp = load_model(trial.folder / MODEL)
+    pipe: Any = nlp.get_pipe(component_of(found))
+    pipe.cfg.update(found.best.later)
+    key = pipe.cfg["spans_key"]
+    scores = scores_of(nlp, read_corpus(test, nlp, key), key)
+    return {"overrides": trial.variant.overrides, "scores": {"test": scores}}

@@ -1,4 +1,4 @@
-"""What a search tries: files of settings, grids and random draws.
+"""The settings that a search tries: files with grids, random draws and points.
 
     title: "span_biaffine: boundary smoothing"
     seeds: [0, 1, 2]
@@ -9,8 +9,8 @@
     later: {threshold: [0.2, 0.3, 0.4]}
 
 Names are those of the config, as on the command line. The grid is combined with each
-draw; `points` stand beside it. What stands under `later` are settings of the component
-that are changed after training: every trained model is scored with all combinations.
+draw; `points` are tried in addition. Settings under `later` are those of the component,
+changed after training: every trained model is scored with all their combinations.
 """
 
 import math
@@ -19,15 +19,14 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple
 
 import srsly
-from spacy.util import dict_to_dot, load_config
 
 from ...errors import Errors
 from ...settings import Rule, at_least, is_number, one_of
-from .variants import SEED, Variant, describe, grid, with_seeds
+from .variants import Variant, describe, grid, with_seeds
 
 
 class Space(NamedTuple):
-    """What is tried.
+    """The settings that a search tries.
 
     title (str): of the table.
     points (List[Dict[str, Any]]): settings of the config, by dotted name.
@@ -107,7 +106,7 @@ def read_space(path: Path) -> Space:
     """Read a file of settings to try.
 
     path (Path): YAML or JSON.
-    RETURNS (Space): what is tried.
+    RETURNS (Space): the settings to try.
     RAISES (ValueError): SP135 for a file that cannot be read, SP137 for a part that is
         not what it must be.
     """
@@ -121,7 +120,7 @@ def read_space(path: Path) -> Space:
 
 
 def make_space(raw: Dict[str, Any]) -> Space:
-    """RETURNS (Space): what a file of settings says; see `read_space`."""
+    """RETURNS (Space): the settings to try; see `read_space`."""
     for name in raw:
         _require("each name", one_of(tuple(DEFAULTS)), name)
     parts = {**DEFAULTS, **raw}
@@ -171,16 +170,3 @@ def draw(values: Any, numbers: random.Random) -> Any:
     if chosen["whole"]:
         return min(max(round(found), chosen["low"]), chosen["high"])
     return min(max(float(f"{found:.4g}"), chosen["low"]), chosen["high"])
-
-
-def require_settings(space: Space, config: Path, overrides: Dict[str, Any]) -> None:
-    """Refuse settings that a config does not have, before anything is trained.
-
-    RAISES (ValueError): SP136.
-    """
-    loaded = load_config(config, overrides=overrides, interpolate=True)
-    known = set(dict_to_dot(loaded))
-    named = {name for point in space.points for name in point} | {SEED}
-    unknown = sorted(named - known)
-    if unknown:
-        raise ValueError(Errors.SP136.format(config=config, settings=unknown))

@@ -1,9 +1,13 @@
-"""Tables over several trainings: seeds, and sizes of the training data."""
+"""Means over seeds, the table of a search, and the choice of the best settings.
+
+The table and the choice are made on the development data only.
+"""
 
 from statistics import mean, stdev
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from .variants import SEED, Variant, with_seeds
+from ...evaluation.tables import markdown_table, mean_and_spread
+from .variants import SEED
 
 # Of lengths as the papers join them, from the finer classes that are scored.
 LENGTH_GROUPS = {
@@ -12,7 +16,10 @@ LENGTH_GROUPS = {
     "10+": ("10+",),
 }
 SCORES = ("p", "r", "f", "macro_f", "flat_f", "nested_f", "ece", *LENGTH_GROUPS)
-FRACTIONS = (0.125, 0.25, 0.5, 0.75, 1.0)
+# Smaller is better.
+ERRORS = ("ece",)
+COLUMNS = {"P": "p", "R": "r", "F1": "f", "F1 nested": "nested_f", "ECE": "ece"}
+HEADER = ("settings", "seeds", *COLUMNS, "s")
 
 
 def best_part(run: Dict[str, Any]) -> Dict[str, Any]:
@@ -47,7 +54,7 @@ def joined_f(classes: Sequence[Dict[str, Any]]) -> Optional[float]:
 def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[float]]]:
     """Average the scores of trainings that differ by chance only.
 
-    runs (Sequence[Dict[str, Any]]): see `experiments.run_variants`.
+    runs (Sequence[Dict[str, Any]]): see `one_trial.train_variant`.
     RETURNS (Dict[str, Dict[str, Optional[float]]]): see `average`.
     """
     return average([best_part(run) for run in runs])
@@ -74,30 +81,116 @@ def average(
     return found
 
 
-def seed_variants(seeds: Sequence[int]) -> List[Variant]:
-    """RETURNS (List[Variant]): one training for each seed."""
-    return [Variant(f"seed {seed}", {SEED: seed}) for seed in seeds]
-
-
-def size_variants(
-    n_docs: int, seeds: Sequence[int], fractions: Sequence[float] = FRACTIONS
-) -> List[Variant]:
-    """Cut the training data short.
-
-    n_docs (int): documents in all of it.
-    seeds (Sequence[int]): every size is trained with each.
-    fractions (Sequence[float]): shares of the documents, the first ones.
-    RETURNS (List[Variant]): one training for each size and seed.
-    """
-    limits = {f"{x:.1%}": max(1, round(x * n_docs)) for x in fractions}
-    setting = "corpora.train.limit"
-    variants = [Variant(name, {setting: limit}) for name, limit in limits.items()]
-    return with_seeds(variants, seeds)
-
-
 def by_name(runs: Sequence[Dict[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
     """RETURNS (Dict[str, List[Dict[str, Any]]]): trainings that share a name."""
     groups: Dict[str, List[Dict[str, Any]]] = {}
     for run in runs:
         groups.setdefault(run["name"], []).append(run)
     return groups
+
+
+class Row(NamedTuple):
+    """The trials of some settings.
+
+    name (str): the settings in words.
+    variant (str): those of them that were trained with.
+    overrides (Dict[str, Any]): of the config, without the seed.
+    later (Dict[str, Any]): changes of the component's settings after training.
+    scores (Dict[str, Dict[str, Optional[float]]]): mean and standard deviation.
+    n_seeds, n_wanted (int): trials that are finished, and all.
+    seconds (float): of these trainings.
+    """
+
+    name: str
+    variant: str
+    overrides: Dict[str, Any]
+    later: Dict[str, Any]
+    scores: Dict[str, Dict[str, Optional[float]]]
+    n_seeds: int
+    n_wanted: int
+    seconds: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all seeds were trained to the end."""
+        return self.n_seeds == self.n_wanted
+
+
+def table_rows(
+    results: Sequence[Dict[str, Any]], n_wanted: int, later: Dict[str, Dict[str, Any]]
+) -> List[Row]:
+    """Average what differs by its seed only.
+
+    results (Sequence[Dict[str, Any]]): accounts of finished trials; those that were
+        stopped early do not count.
+    n_wanted (int): seeds of each variant.
+    later (Dict[str, Dict[str, Any]]): changes after training, by name.
+    RETURNS (List[Row]): in the order of the trials.
+    """
+    rows = []
+    whole = [result for result in results if not result.get("stopped")]
+    for variant, runs in by_name(whole).items():
+        settings = {k: v for k, v in runs[0]["overrides"].items() if k != SEED}
+        seconds = sum(run["seconds"] for run in runs)
+        changes_of: Dict[str, Dict[str, Any]] = {"": {}, **later}
+        for changed, changes in changes_of.items():
+            scored = [_scores(run, changed) for run in runs]
+            rows.append(
+                Row(
+                    f"{variant}; {changed}" if changed else variant,
+                    variant,
+                    settings,
+                    changes,
+                    summarize(scored),
+                    len(runs),
+                    n_wanted,
+                    seconds,
+                )
+            )
+    return rows
+
+
+def _scores(run: Dict[str, Any], changed: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): scores on the development data, and on no other."""
+    scores = run["later"][changed] if changed else run["scores"]
+    return {"scores": {"dev": scores["dev"]}}
+
+
+def choose(rows: Sequence[Row], metric: str) -> Optional[Row]:
+    """Find the best settings.
+
+    rows (Sequence[Row]): of the table.
+    metric (str): one of `SCORES`; its mean over the seeds counts.
+    RETURNS (Optional[Row]): of equals the first; None where no row has all its seeds.
+    """
+    assert metric in SCORES
+    sign = -1 if metric in ERRORS else 1
+    known = [row for row in rows if row.is_complete and _mean(row, metric) is not None]
+    return max(known, key=lambda row: sign * (_mean(row, metric) or 0.0), default=None)
+
+
+def _mean(row: Row, metric: str) -> Optional[float]:
+    return row.scores[metric]["mean"]
+
+
+def cells_of(rows: Sequence[Row], best: Optional[Row]) -> List[List[str]]:
+    """RETURNS (List[List[str]]): the cells of the table; a star marks the choice."""
+    return [
+        [
+            f"{row.name} *" if row is best else row.name,
+            f"{row.n_seeds} of {row.n_wanted}",
+            *[mean_and_spread(**row.scores[key]) for key in COLUMNS.values()],
+            f"{row.seconds / row.n_seeds:.0f}",
+        ]
+        for row in rows
+    ]
+
+
+def render(title: str, rows: Sequence[Row], best: Optional[Row]) -> str:
+    """RETURNS (str): the table as Markdown."""
+    table = markdown_table(HEADER, cells_of(rows, best))
+    note = (
+        "Mean ± standard deviation over the seeds, on the development data, in "
+        "percent; seconds of one training. A star marks the choice."
+    )
+    return f"# {title}\n\n{note}\n\n{table}\n"

@@ -4,13 +4,14 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
-SEED = "system.seed"
+SEED, LIMIT = "system.seed", "corpora.train.limit"
+FRACTIONS = (0.125, 0.25, 0.5, 0.75, 1.0)
 
 
 class Variant(NamedTuple):
     """One training among several.
 
-    name (str): how it is called in tables and figures; seeds of one variant share it.
+    name (str): its name in tables and figures; all seeds of a variant share it.
     overrides (Dict[str, Any]): settings of the config that differ, by dotted name.
     later (Mapping[str, Dict[str, Any]]): changes of the component's settings after
         training, by name: the trained model is scored with each too.
@@ -32,8 +33,8 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> List[Dict[str, Any]]:
 
 
 def describe(settings: Mapping[str, Any]) -> str:
-    """RETURNS (str): settings and values in words, by as much of the end of each name
-    as tells them apart.
+    """RETURNS (str): settings and values in words, with as much of the end of each name
+    as makes them distinct.
     """
     names = {name: name.split(".") for name in settings}
     size = 1
@@ -55,3 +56,23 @@ def with_seeds(variants: Sequence[Variant], seeds: Sequence[int]) -> List[Varian
         for variant in variants
         for seed in seeds
     ]
+
+
+def seed_variants(seeds: Sequence[int]) -> List[Variant]:
+    """RETURNS (List[Variant]): one training for each seed."""
+    return [Variant(f"seed {seed}", {SEED: seed}) for seed in seeds]
+
+
+def size_variants(
+    n_docs: int, seeds: Sequence[int], fractions: Sequence[float] = FRACTIONS
+) -> List[Variant]:
+    """Train on less data.
+
+    n_docs (int): documents in all of the training data.
+    seeds (Sequence[int]): every size is trained with each.
+    fractions (Sequence[float]): shares of the documents, the first ones.
+    RETURNS (List[Variant]): one training for each size and seed.
+    """
+    limits = {f"{x:.1%}": max(1, round(x * n_docs)) for x in fractions}
+    variants = [Variant(name, {LIMIT: limit}) for name, limit in limits.items()]
+    return with_seeds(variants, seeds)

@@ -1,17 +1,14 @@
 """A cluster of two worker processes: the same results, and deaths cost nothing."""
 
 import os
-import signal
-import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Iterator
 
 import pytest
 
-from spacy_spanner.jobs.annotate import on_ray
 from spacy_spanner.jobs.annotate.annotator import SpanAnnotator
-from spacy_spanner.jobs.annotate.on_ray import RayOptions, require_ray, run_on_ray
+from spacy_spanner.jobs.annotate.on_ray import RayOptions, run_on_ray
 from spacy_spanner.jobs.annotate.run import annotate_parts, prepared
 
 from ...helpers import time_limit
@@ -108,37 +105,3 @@ def test_datasets_of_ray_take_the_annotator(cluster: Path, model: Path) -> None:
     labels = [[span["label"] for span in row["spans"]] for row in found]
     assert labels == [[span["label"] for span in row] for row in expected["spans"]]
     assert [row["error"] for row in found] == expected["error"]
-
-
-def test_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ValueError, match=r"SP123.*spacy-spanner\[ray\]"):
-        require_ray()
-
-
-class FakeRay:
-    """Notes how it was started."""
-
-    def __init__(self) -> None:
-        self.calls: List[Dict[str, Any]] = []
-
-    def init(self, **options: Any) -> None:
-        self.calls.append(options)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as Ray sets a handler
-
-
-def test_cluster_is_started_only_where_none_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    fake = FakeRay()
-    before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    on_ray._connect(fake, None)
-    on_ray._connect(fake, "ray://head:10001")
-    monkeypatch.setenv("RAY_ADDRESS", "head:6379")
-    on_ray._connect(fake, None)
-    addresses = [call["address"] for call in fake.calls]
-    assert signal.getsignal(signal.SIGTERM) is before
-    assert addresses == [None, "ray://head:10001", "head:6379"]
-    # Options of a new cluster are refused by one that exists.
-    assert ["include_dashboard" in call for call in fake.calls] == [True, False, False]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_spanner.jobs.search.experiments import Plan
+from spacy_spanner.jobs.search.trials import Plan
 
 from ...runs import make_config, write_corpus
 from .helpers import SHORT

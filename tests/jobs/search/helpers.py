@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from spacy_spanner.jobs.search.experiments import Plan
-from spacy_spanner.jobs.search.running import AfterEach
+from spacy_spanner.jobs.search.one_trial import AfterEach
 from spacy_spanner.jobs.search.search import Search
 from spacy_spanner.jobs.search.space import make_space
-from spacy_spanner.jobs.search.trials import Trial
+from spacy_spanner.jobs.search.trials import Plan, Trial
 
 from ...runs import NAME, settings
 
@@ -36,6 +35,8 @@ class Fake:
 
     def __call__(self, trials: Sequence[Trial], after_each: AfterEach) -> None:
         for trial in trials:
+            if trial.result() is not None:
+                continue
             self.seen.append(trial.title)
             f_score = self.f_of(trial.variant.overrides)
             if f_score is not None:

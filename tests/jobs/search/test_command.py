@@ -6,7 +6,7 @@ import pytest
 import srsly
 from spacy.util import load_config
 
-from spacy_spanner.jobs.search.experiments import Plan
+from spacy_spanner.jobs.search.trials import Plan
 
 from ...cli.helpers import invoke
 from ...runs import write_corpus

@@ -7,10 +7,9 @@ import pytest
 import srsly
 from spacy.util import load_config, load_model_from_config
 
-from spacy_spanner.jobs.search.experiments import Plan
-from spacy_spanner.jobs.search.running import AfterEach
+from spacy_spanner.jobs.search.one_trial import AfterEach
 from spacy_spanner.jobs.search.search import run_search
-from spacy_spanner.jobs.search.trials import Trial
+from spacy_spanner.jobs.search.trials import Plan, Trial
 
 from ...runs import NAME, make_config, write_corpus
 from .helpers import SETTING, SHORT, Fake, search_in, smoothing
@@ -134,3 +133,28 @@ def test_nothing_is_chosen_where_seeds_are_missing(plan: Plan, tmp_path: Path) -
 def test_models_of_all_trials_stay_if_asked_for(plan: Plan, tmp_path: Path) -> None:
     search = search_in(tmp_path, plan, keep_models=True)
     assert len(models_of(run_search(search, engine=Fake(smoothing)))) == 4
+
+
+def test_settings_that_are_the_same_training_keep_its_model(
+    plan: Plan, tmp_path: Path
+) -> None:
+    as_it_is = load_config(plan.config)["components"][NAME]["boundary_smoothing"]
+    points = [{SETTING: as_it_is}, {}]
+    search = search_in(tmp_path, plan, seeds=[0], grid={}, points=points)
+    engine = Fake(lambda _: 0.5)
+    found = run_search(search, engine=engine)
+    assert len(engine.seen) == 1 and len(found.rows) == 2
+    assert found.best.name == f"boundary_smoothing = {as_it_is}"
+    assert len({trial.folder for trial in found.trials}) == 1
+    assert (found.trials[0].folder / "model").exists()
+
+
+def test_two_searches_do_not_share_a_folder(plan: Plan, tmp_path: Path) -> None:
+    search = search_in(tmp_path, plan)
+
+    def other(trials: Sequence[Trial], after_each: AfterEach) -> None:
+        run_search(search, engine=Fake(smoothing))
+
+    with pytest.raises(ValueError, match=r"\[SP125\]"):
+        run_search(search, engine=other)
+    assert len(run_search(search, engine=Fake(smoothing)).trials) == 4

@@ -17,45 +17,12 @@ from spacy_spanner.jobs.search.space import (
     draw,
     make_space,
     read_space,
-    require_settings,
 )
-from spacy_spanner.jobs.search.variants import SEED, Variant, describe, grid, with_seeds
+from spacy_spanner.jobs.search.trials import Plan, require_settings
+from spacy_spanner.jobs.search.variants import SEED, Variant
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 SHIPPED = sorted((CONFIGS / "sweeps").glob("*.yml"))
-
-
-def test_grid_combines_all_values() -> None:
-    assert grid({"a": [1, 2], "b": ["x", "y"]}) == [
-        {"a": 1, "b": "x"},
-        {"a": 1, "b": "y"},
-        {"a": 2, "b": "x"},
-        {"a": 2, "b": "y"},
-    ]
-    assert grid({}) == [{}]
-
-
-@pytest.mark.parametrize(
-    "settings, text",
-    [
-        ({}, ""),
-        ({"a.b.c": 1}, "c = 1"),
-        ({"a.b.rate": 1, "a.c.rate": 2}, "b.rate = 1, c.rate = 2"),
-        ({"rate": 1, "a.rate": 2}, "rate = 1, a.rate = 2"),
-    ],
-)
-def test_settings_in_words(settings: Dict[str, Any], text: str) -> None:
-    assert describe(settings) == text
-
-
-def test_every_variant_is_trained_with_every_seed() -> None:
-    variants = [Variant("one", {"a": 1}), Variant("two", {"a": 2, SEED: 9})]
-    assert with_seeds(variants, [0, 5]) == [
-        Variant("one", {"a": 1, SEED: 0}),
-        Variant("one", {"a": 1, SEED: 5}),
-        Variant("two", {"a": 2, SEED: 0}),
-        Variant("two", {"a": 2, SEED: 5}),
-    ]
 
 
 def test_points_stand_beside_the_grid() -> None:
@@ -180,11 +147,22 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
 
 
 def test_settings_must_exist() -> None:
-    config = CONFIGS / "biaffine_cnn.cfg"
+    plan = Plan(CONFIGS / "biaffine_cnn.cfg", {})
     space = make_space({"grid": {"components.span_biaffine.epsilon": [0.1]}})
-    with pytest.raises(ValueError, match=r"\[SP136\] .*span_biaffine.epsilon"):
-        require_settings(space, config, {})
-    require_settings(make_space({}), config, {"training.max_steps": 3})
+    with pytest.raises(ValueError, match=r"\[SP136\] .*epsilon.*span_biaffine.overlap"):
+        require_settings(plan, space.variants())
+    nowhere = [Variant("x", {"components.span_none.threshold": 0.1})]
+    with pytest.raises(ValueError, match=r"\[SP136\] .*components.span_biaffine"):
+        require_settings(plan, nowhere)
+    require_settings(plan._replace(overrides={"training.max_steps": 3}), [])
+
+
+def test_settings_that_a_config_leaves_to_their_defaults_exist(tmp_path: Path) -> None:
+    config = load_config(CONFIGS / "biaffine_cnn.cfg")
+    del config["components"]["span_biaffine"]["boundary_smoothing"]
+    config.to_disk(tmp_path / "config.cfg")
+    setting = "components.span_biaffine.boundary_smoothing"
+    require_settings(Plan(tmp_path / "config.cfg", {}), [Variant("x", {setting: 0.1})])
 
 
 def config_for(path: Path, space: Space) -> Path:
@@ -200,7 +178,7 @@ def test_shipped_sweeps_name_settings_and_values_that_exist(path: Path) -> None:
     space = read_space(path)
     assert space.title
     config = config_for(path, space)
-    require_settings(space, config, {})
+    require_settings(Plan(config, {}), space.variants())
     for point in space.points:
         block = load_config(config, overrides=point, interpolate=True)
         if "minilm" in config.stem:
@@ -234,4 +212,4 @@ def test_documented_sweep_is_one() -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
     space = make_space(srsly.yaml_loads(block))
     assert len(space.points) == 1 + 8 * 6 and len(space.later) == 3
-    require_settings(space, CONFIGS / "biaffine_cnn.cfg", {})
+    require_settings(Plan(CONFIGS / "biaffine_cnn.cfg", {}), space.variants())

@@ -2,28 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any
 
 import pytest
 import spacy
 import srsly
 from spacy.training import Corpus
 
-from spacy_spanner.jobs.search.experiments import Plan
-from spacy_spanner.jobs.search.one_trial import run_trial
-from spacy_spanner.jobs.search.running import AfterEach
-from spacy_spanner.jobs.search.search import run_search
-from spacy_spanner.jobs.search.testing import score_test
-from spacy_spanner.jobs.search.trials import Trial
+from spacy_spanner.jobs.search.one_trial import run_here
+from spacy_spanner.jobs.search.search import run_search, score_test
+from spacy_spanner.jobs.search.trials import Plan
 
 from ...runs import NAME, write_corpus
 from .helpers import SETTING, Fake, search_in, smoothing
-
-
-def train_here(trials: Sequence[Trial], after_each: AfterEach) -> None:
-    for trial in trials:
-        run_trial(trial.folder)
-        after_each(trial)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +23,7 @@ def real(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("real")
     later = {"threshold": [0.01]}
     search = search_in(folder, plan, seeds=[0, 1], grid={SETTING: [0.1]}, later=later)
-    return search, run_search(search, engine=train_here)
+    return search, run_search(search, engine=run_here)
 
 
 def test_trained_trials_are_accounted_for(real: Any) -> None:

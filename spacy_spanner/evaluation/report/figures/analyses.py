@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
+from ...tables import percent
 from .style import (
     BLUE,
     GREEN,
@@ -84,9 +85,8 @@ def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
         percent_axis(panel, "x")
         panel.set_xticks([0, 0.5, 1])
         panel.set_yticks([0, 0.5, 1])
-        error = "-" if run["ece"] is None else f"{100 * run['ece']:.1f}"
         name = run["name"].replace(" = ", "\n= ")
-        panel.set_title(f"{name}, ECE {error}", fontsize=8.5)
+        panel.set_title(f"{name}, ECE {percent(run['ece'])}", fontsize=8.5)
     return figure
 
 
@@ -141,8 +141,8 @@ def grid_figure(data: Dict[str, Any]) -> "Figure":
     rows, columns = data["rows"], data["columns"]
     height = 1.3 + 0.34 * len(rows["values"])
     figure, (scores, speeds) = new_figure(height=2 * height, heights=[1, 1])
-    percent = [[None if f is None else 100 * f for f in line] for line in data["f"]]
-    _shade(scores, percent, BLUE, "{:.1f}")
+    shares = [[None if f is None else 100 * f for f in line] for line in data["f"]]
+    _shade(scores, shares, BLUE, "{:.1f}")
     _shade(speeds, data["words_per_second"], GREEN, "{:,.0f}")
     scores.set_title("F1")
     speeds.set_title("words per second")

@@ -1,10 +1,19 @@
-"""Tables over seeds, and the choice, by hand."""
+"""Means and tables over seeds, and the choice, by hand."""
 
 from typing import Any, Dict, List, Optional
 
 import pytest
 
-from spacy_spanner.jobs.search.choice import Row, cells_of, choose, render, table_rows
+from spacy_spanner.jobs.search.summaries import (
+    Row,
+    best_part,
+    by_name,
+    cells_of,
+    choose,
+    render,
+    summarize,
+    table_rows,
+)
 
 LATER = {"t = 1": {"t": 1}}
 
@@ -86,3 +95,36 @@ def test_table_by_hand() -> None:
     lines = render("Title", rows, best).splitlines()
     assert lines[0] == "# Title"
     assert lines[-1] == f"| {' | '.join(cells)} |"
+
+
+def run_of(f: Any, part: str = "test", name: str = "x") -> Dict[str, Any]:
+    scores = {"p": f, "r": f, "f": f, "macro_f": f, "ece": None}
+    return {"name": name, "scores": {"dev": {**scores, "f": 0.1}, part: scores}}
+
+
+def test_summary_by_hand() -> None:
+    found = summarize([run_of(0.5), run_of(0.7)])
+    assert found["f"]["mean"] == pytest.approx(0.6)
+    assert found["f"]["sd"] == pytest.approx(0.02**0.5)
+    assert found["ece"] == {"mean": None, "sd": None}
+    assert summarize([run_of(0.5)])["f"] == {"mean": 0.5, "sd": None}
+    assert summarize([])["f"]["mean"] is None
+    assert best_part(run_of(0.5, "dev"))["f"] == 0.5
+
+
+def test_lengths_are_joined_by_hand() -> None:
+    # Found 1 of 2 and 3 of 4 gold spans, 4 of 8 predicted are right: 2 · 4 / (6 + 8).
+    one = {"p": 1.0, "r": 0.5, "gold": 2, "predicted": 1}
+    four = {"p": 3 / 7, "r": 0.75, "gold": 4, "predicted": 7}
+    long = {"p": 0.0, "r": None, "gold": 0, "predicted": 3}
+    lengths = {"1": one, "4": four, "10+": long}
+    found = best_part({"scores": {"dev": {"by_length": lengths}}})
+    assert found["1-4"] == pytest.approx(8 / 14)
+    assert found["5-9"] is None
+    assert found["10+"] == 0.0
+
+
+def test_groups_by_name() -> None:
+    runs: List[Dict[str, Any]] = [run_of(1, name=name) for name in "aba"]
+    sizes = {name: len(group) for name, group in by_name(runs).items()}
+    assert sizes == {"a": 2, "b": 1}
