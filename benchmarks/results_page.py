@@ -6,6 +6,8 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from targets import ENCODERS, Rows, find_targets
 
+from spacy_spanner.evaluation.tables import markdown_table
+
 Parts = Dict[str, Dict[str, Any]]
 
 INTRODUCTION = """\
