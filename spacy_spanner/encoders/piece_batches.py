@@ -1,77 +1,28 @@
-"""Word pieces of documents to padded inputs of a transformer, and back to tokens.
+"""Pad segments of word pieces to batches for a transformer, and map them to tokens.
 
-Numpy only, and without a loop over pieces: beside a small transformer on a GPU, slow
-bookkeeping would be what takes the time.
+Numpy only, without Python loops over pieces: they would take longer than a small
+transformer on a GPU.
 """
 
-from typing import Any, Iterator, List, NamedTuple, Sequence
+from typing import Iterator, List, NamedTuple, Sequence
 
 import numpy as np
 
 from ..spans.table import Bools, Ints
 from ..spans.windows import batch_windows
 from .segments import Segment
+from .word_pieces import PieceText, SpecialPieces
 
-N_SPECIAL = 2  # [CLS] and [SEP], or what stands for them
-
-
-class SpecialPieces(NamedTuple):
-    """Ids of the pieces that frame every input, and of the one that fills it up."""
-
-    first: int
-    last: int
-    padding: int
-
-
-class PieceText(NamedTuple):
-    """The word pieces of documents, one behind the other.
-
-    ids (Ints): of all documents. Shape: (piece,)
-    word (Ints): token of each piece in the concatenated documents. Shape: (piece,)
-    piece_start, token_start (Ints): where each document begins, and behind the last
-        one, where all end. Shape: (doc + 1,)
-    """
-
-    ids: Ints
-    word: Ints
-    piece_start: Ints
-    token_start: Ints
-
-    def words_of(self, doc: int) -> Ints:
-        """RETURNS (Ints): the token of each piece in its own document. (piece,)"""
-        first, last = self.piece_start[doc], self.piece_start[doc + 1]
-        return self.word[first:last] - self.token_start[doc]
-
-
-def join_pieces(encodings: Sequence[Any], lengths: Sequence[int]) -> PieceText:
-    """Concatenate what a tokenizer found.
-
-    encodings (Sequence[Encoding]): `ids` and `word_ids` of each document.
-    lengths (Sequence[int]): tokens per document.
-    RETURNS (PieceText): one text of all documents.
-    """
-    token_start = np.cumsum([0, *lengths])
-    ids = [np.asarray(encoding.ids, dtype=np.int64) for encoding in encodings]
-    words = [
-        np.asarray(encoding.word_ids, dtype=np.int64) + start
-        for encoding, start in zip(encodings, token_start)
-    ]
-    nothing = np.zeros(0, dtype=np.int64)
-    return PieceText(
-        np.concatenate([nothing, *ids]),
-        np.concatenate([nothing, *words]),
-        np.cumsum([0, *map(len, ids)]),
-        token_start,
-    )
+N_SPECIAL = 2  # [CLS] and [SEP], or their equivalents
 
 
 class PieceBatch(NamedTuple):
-    """Padded segments, and the pieces whose vectors are wanted.
+    """Padded segments, and the positions of the pieces that they own.
 
     segment (Ints): index of each segment. Shape: (batch,)
     ids (Ints), mask (Bools): (batch, piece)
-    row, column (Ints): where the wanted pieces stand. Shape: (wanted,)
-    local (Ints): the token of each wanted piece, as a row of `token`. Shape: (wanted,)
+    row, column (Ints): positions of the owned pieces. Shape: (owned,)
+    local (Ints): the token of each owned piece, as a row of `token`. Shape: (owned,)
     token (Ints): these tokens in the concatenated documents. Shape: (token,)
     """
 
@@ -94,9 +45,9 @@ def batch_segments(
 ) -> Iterator[PieceBatch]:
     """Group segments of similar length and pad them.
 
-    segments (Sequence[Segment]): what is encoded at once.
-    max_pieces (int): bound of the padded pieces of a batch, with prompts.
-    n_prompts (int): what will stand in front of each segment.
+    segments (Sequence[Segment]): segments of all documents.
+    max_pieces (int): maximum number of padded pieces in a batch, with prompts.
+    n_prompts (int): number of prompts that will precede each segment.
     YIELDS (PieceBatch): longest segments first.
     """
     columns = np.asarray(segments, dtype=np.int64).reshape(-1, 5)
@@ -113,8 +64,8 @@ def _pad(
 ) -> PieceBatch:
     """Put segments between special pieces, and find the pieces that they own.
 
-    bounds (Ints): columns of `Segment` without the document, counted in all documents.
-        Shape: (batch, 4)
+    bounds (Ints): the fields of `Segment` without `doc`, as positions in the
+        concatenated documents. Shape: (batch, 4)
     """
     first, last, start, end = bounds.T[:, :, None]  # (batch, 1) each
     sizes = last - first
@@ -131,7 +82,7 @@ def _pad(
     owned = inside & (source >= own_first) & (source < own_last)
     row, column = owned.nonzero()
     token, local = np.unique(text.word[source[owned]], return_inverse=True)
-    # The first special piece stands in front.
+    # Plus one for the first special piece.
     return PieceBatch(group, ids, mask, row, column + 1, local, token)
 
 
