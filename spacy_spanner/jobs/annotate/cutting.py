@@ -1,4 +1,4 @@
-"""Cut files of lines into ranges of bytes that hold whole lines."""
+"""Split files into byte ranges of whole lines."""
 
 from typing import BinaryIO, Iterator, NamedTuple
 
@@ -6,7 +6,7 @@ BLOCK = 2**22
 
 
 class LineRange(NamedTuple):
-    """Bytes from `start` to `stop`, exclusive, and the number of the first line."""
+    """Bytes from `start` to `stop` (exclusive), and the number of the first line."""
 
     start: int
     stop: int
@@ -14,14 +14,14 @@ class LineRange(NamedTuple):
 
 
 def cut_lines(stream: BinaryIO, limit: int) -> Iterator[LineRange]:
-    """Cut behind the first end of a line after each `limit` bytes.
+    """Split at the first end of a line after every `limit` bytes.
 
-    The whole file is read once, because only so the numbers of lines are known: at the
-    speed of the disk, which is nothing beside what annotating it takes.
+    This reads the whole file to count lines, which takes very little time compared with
+    annotating it.
 
     stream (BinaryIO): the file, at its beginning.
-    limit (int): bytes that a range has at least, but for the last.
-    YIELDS (LineRange): ranges without gaps.
+    limit (int): minimum bytes of a range, except the last.
+    YIELDS (LineRange): contiguous ranges.
     """
     start = position = 0
     first = line = 1

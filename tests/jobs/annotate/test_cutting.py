@@ -15,7 +15,7 @@ def cut(content: bytes, limit: int) -> List[LineRange]:
     return list(cut_lines(io.BytesIO(content), limit))
 
 
-def test_cut_is_behind_the_first_end_after_the_limit() -> None:
+def test_cut_follows_the_first_line_end_after_the_limit() -> None:
     #         0123 456 7890
     content = b"abc\nde\nfgh\n"
     assert cut(content, 1) == [(0, 4, 1), (4, 7, 2), (7, 11, 3)]
