@@ -1,4 +1,4 @@
-"""Bars of precision, recall and F1: by type and by length."""
+"""Bars of scores by type and by length, and of errors by kind."""
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
@@ -7,6 +7,7 @@ from .style import (
     INK,
     MUTED,
     ORANGE,
+    RED,
     RULE,
     histogram_axis,
     new_figure,
@@ -17,8 +18,22 @@ from .style import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Rows of a figure that can still be told apart; tables hold all of them.
+# Maximum number of rows in a figure; tables have all of them.
 MAX_ROWS = 30
+KIND_TITLES = {
+    "label": "wrong label only",
+    "boundary": "wrong boundaries only",
+    "both": "both wrong, overlap",
+    "missed": "missed",
+    "spurious": "spurious",
+}
+KIND_COLORS = {
+    "label": ORANGE,
+    "boundary": BLUE,
+    "both": MUTED,
+    "missed": RED,
+    "spurious": RED,
+}
 
 
 @styled
@@ -29,8 +44,8 @@ def by_type_figure(
     """Draw F1 of each type, with its confidence interval.
 
     per_type (Dict[str, Dict[str, float]]): `p`, `r`, `f` by label.
-    intervals (Optional[Dict[str, Dict[str, List[float]]]]): limits of each by label.
-    RETURNS (Figure): a bar a label, the best on top.
+    intervals (Optional[Dict[str, Dict[str, List[float]]]]): intervals by label.
+    RETURNS (Figure): one bar per label, the best on top.
     """
     ordered = sorted(per_type, key=lambda label: (per_type[label]["f"], label))
     labels = ordered[-MAX_ROWS:]
@@ -50,10 +65,10 @@ def by_type_figure(
 
 @styled
 def by_length_figure(by_length: Dict[str, Dict[str, Any]]) -> "Figure":
-    """Draw F1 against the length of spans, and how many there are.
+    """Draw scores against the length of spans, and the number of gold spans.
 
-    by_length (Dict[str, Dict[str, Any]]): `p`, `r`, `f`, `gold` by class of length.
-    RETURNS (Figure): curves above, a histogram of the gold below.
+    by_length (Dict[str, Dict[str, Any]]): `p`, `r`, `f`, `gold` by length class.
+    RETURNS (Figure): curves above, a histogram of the gold spans below.
     """
     figure, axes = new_figure(height=3.6, heights=[5, 1])
     scores, counts = axes
@@ -82,9 +97,9 @@ def by_length_figure(by_length: Dict[str, Dict[str, Any]]) -> "Figure":
 def compare_figure(by_type: Dict[str, List[float]], names: List[str]) -> "Figure":
     """Draw F1 of two models for each type.
 
-    by_type (Dict[str, List[float]]): both values by label.
-    names (List[str]): of the models.
-    RETURNS (Figure): two dots a label, with a line between.
+    by_type (Dict[str, List[float]]): F1 of both models, by label.
+    names (List[str]): names of the models.
+    RETURNS (Figure): two dots per label, connected by a line.
     """
     ordered = sorted(by_type, key=lambda label: by_type[label][1] - by_type[label][0])
     labels = ordered[:MAX_ROWS]
@@ -100,4 +115,27 @@ def compare_figure(by_type: Dict[str, List[float]], names: List[str]) -> "Figure
     axes.set_ylim(-0.6, len(labels) - 0.4)
     axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1.0))
     axes.set_xlabel("F1")
+    return figure
+
+
+@styled
+def kinds_figure(kinds: Dict[str, int]) -> "Figure":
+    """Draw the number of errors of each kind.
+
+    kinds (Dict[str, int]): see `matching.count_kinds`.
+    RETURNS (Figure): one bar per kind.
+    """
+    figure, axes = new_figure(height=2.1)
+    rows = list(reversed(KIND_TITLES))
+    values = [kinds[kind] for kind in rows]
+    most = max([*values, 1])
+    colors = [KIND_COLORS[kind] for kind in rows]
+    axes.barh([KIND_TITLES[kind] for kind in rows], values, color=colors, height=0.62)
+    for row, value in enumerate(values):
+        place = value + 0.02 * most
+        axes.text(place, row, f"{value:,}", va="center", fontsize=9)
+    axes.set_xlim(0, 1.15 * most)
+    axes.set_xticks([])
+    axes.grid(False)
+    axes.spines["bottom"].set_visible(False)
     return figure
