@@ -7,7 +7,7 @@ from .records import Lost, Mention
 REASON = "discontinuous"
 
 
-class Parts(NamedTuple):
+class EntityParts(NamedTuple):
     """An entity with the starts and exclusive ends of its parts, and its text."""
 
     parts: Sequence[Tuple[int, int]]
@@ -17,7 +17,7 @@ class Parts(NamedTuple):
     text: str
 
 
-class Settled(NamedTuple):
+class ResolvedParts(NamedTuple):
     """Where entities go: to the entities, to the flagged parts, or nowhere."""
 
     mentions: List[Mention]
@@ -41,21 +41,23 @@ def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, i
     return joined
 
 
-def settle_parts(entities: Iterable[Parts], choice: str, source: str) -> Settled:
+def resolve_parts(
+    entities: Iterable[EntityParts], choice: str, source: str
+) -> ResolvedParts:
     """Decide about the entities of a document.
 
-    entities (Iterable[Parts]): those of one part are kept, whatever the choice.
+    entities (Iterable[EntityParts]): those of one part are kept, whatever the choice.
     choice (str): "skip", "split" or "flag".
     source (str): name of the file, for the account of what is lost.
-    RETURNS (Settled): where they go.
+    RETURNS (ResolvedParts): where they go.
     """
-    settled = Settled([], [], [])
+    resolved = ResolvedParts([], [], [])
     for parts, label, line, name, text in entities:
         mentions = [Mention(start, end, label, line, name) for start, end in parts]
         if len(mentions) == 1 or choice == "split":
-            settled.mentions.extend(mentions)
+            resolved.mentions.extend(mentions)
         elif choice == "flag":
-            settled.fragments.extend(mentions)
+            resolved.fragments.extend(mentions)
         else:
-            settled.lost.append(Lost(source, line, text, label, REASON))
-    return settled
+            resolved.lost.append(Lost(source, line, text, label, REASON))
+    return resolved

@@ -5,24 +5,15 @@ from typing import Any, Dict, Optional, Tuple
 
 from ..errors import Errors
 
-ENDS = ("auto", "inclusive", "exclusive")
-DISCONTINUOUS = ("skip", "split", "flag")
-EXTENTS = ("extent", "head")
-GENIA_CLASSES = ("five", "all")
-ALIGNMENTS = ("strict", "contract", "expand")
-SENTENCES = ("given", "lines", "rules", "none")
-WINDOWS = ("sentence", "doc")
-SET_ENTS = ("off", "longest")
-
 _CHOICES: Dict[str, Tuple[str, ...]] = {
-    "ends": ENDS,
-    "discontinuous": DISCONTINUOUS,
-    "mention": EXTENTS,
-    "genia_classes": GENIA_CLASSES,
-    "align": ALIGNMENTS,
-    "sentences": SENTENCES,
-    "window": WINDOWS,
-    "set_ents": SET_ENTS,
+    "ends": ("auto", "inclusive", "exclusive"),
+    "discontinuous": ("skip", "split", "flag"),
+    "mention": ("extent", "head"),
+    "genia_classes": ("five", "all"),
+    "align": ("strict", "contract", "expand"),
+    "sentences": ("given", "lines", "rules", "none"),
+    "window": ("sentence", "doc"),
+    "set_ents": ("off", "longest"),
 }
 
 

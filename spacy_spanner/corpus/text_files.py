@@ -1,11 +1,11 @@
 """Read files so that every mistake in them is told with file and line."""
 
 import codecs
-import contextlib
 import json
 import re
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, NoReturn
+from typing import Any, Iterator, NamedTuple, NoReturn, TextIO
 
 from ..errors import Errors
 
@@ -49,11 +49,8 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     YIELDS (str): lines with their ends, which are all "\\n".
     RAISES (ValueError): SP050 where bytes are not of the encoding.
     """
-    try:
-        with path.open(encoding=_with_mark(encoding)) as lines:
-            yield from lines
-    except (UnicodeError, LookupError) as error:
-        raise ValueError(_describe(path, encoding, error)) from None
+    with _opened(path, encoding) as lines:
+        yield from lines
 
 
 def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> str:
@@ -64,12 +61,8 @@ def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> 
     RETURNS (str): the text.
     RAISES (ValueError): SP050 where bytes are not of the encoding.
     """
-    try:
-        newline = None if newlines else ""
-        with path.open(encoding=_with_mark(encoding), newline=newline) as file:
-            return file.read()
-    except (UnicodeError, LookupError) as error:
-        raise ValueError(_describe(path, encoding, error)) from None
+    with _opened(path, encoding, newline=None if newlines else "") as file:
+        return file.read()
 
 
 def read_head(path: Path, encoding: str, size: int) -> str:
@@ -79,19 +72,21 @@ def read_head(path: Path, encoding: str, size: int) -> str:
     RETURNS (str): the text; what is not of the encoding is replaced.
     RAISES (ValueError): SP050 for an encoding that does not exist, or cannot be told.
     """
+    with _opened(path, encoding, errors="replace") as file:
+        return file.read(size)
+
+
+@contextmanager
+def _opened(path: Path, encoding: str, **options: Any) -> Iterator[TextIO]:
+    """Open a file; with UTF-8, a byte order mark is skipped."""
     try:
-        with path.open(encoding=_with_mark(encoding), errors="replace") as file:
-            return file.read(size)
+        is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        with path.open(
+            encoding="utf-8-sig" if is_utf8 else encoding, **options
+        ) as file:
+            yield file
     except (UnicodeError, LookupError) as error:
         raise ValueError(_describe(path, encoding, error)) from None
-
-
-def _with_mark(encoding: str) -> str:
-    """RETURNS (str): the encoding; the one of UTF-8 skips a byte order mark.
-
-    RAISES (LookupError): where there is no such encoding.
-    """
-    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def _describe(path: Path, encoding: str, error: Exception) -> str:
@@ -99,7 +94,7 @@ def _describe(path: Path, encoding: str, error: Exception) -> str:
     line = 1
     # What cannot be decoded becomes a surrogate, which no text contains.
     with (
-        contextlib.suppress(UnicodeError, LookupError),
+        suppress(UnicodeError, LookupError),
         path.open(encoding=encoding, errors="surrogateescape") as lines,
     ):
         broken = (n for n, text in enumerate(lines, 1) if _SURROGATE.search(text))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Iterator, List, NamedTuple, Tuple
 
 from ...errors import Errors
-from ..discontinuous import Parts, join_parts, settle_parts
+from ..discontinuous import EntityParts, join_parts, resolve_parts
 from ..options import ReadOptions
 from ..records import CHARACTERS, DIFFERENT, Lost, Note, Record
 from ..sgml import same_text
@@ -100,7 +100,7 @@ def parse_line(line: str, source: str, number: int) -> Entity:
 def _to_record(
     text: str, entities: List[Entity], options: ReadOptions, source: str
 ) -> Record:
-    found: List[Parts] = []
+    found: List[EntityParts] = []
     lost: List[Lost] = []
     for entity in entities:
         seen = " ".join(text[start:end] for start, end in entity.parts)
@@ -109,14 +109,16 @@ def _to_record(
             lost.append(row)
         else:
             joined = join_parts(entity.parts, text)
-            found.append(Parts(joined, entity.label, entity.line, entity.id, seen))
-    settled = settle_parts(found, options.discontinuous, source)
+            found.append(
+                EntityParts(joined, entity.label, entity.line, entity.id, seen)
+            )
+    resolved = resolve_parts(found, options.discontinuous, source)
     return Record(
         source,
         1,
-        settled.mentions,
+        resolved.mentions,
         text=text,
         unit=CHARACTERS,
-        fragments=settled.fragments,
-        lost=lost + settled.lost,
+        fragments=resolved.fragments,
+        lost=lost + resolved.lost,
     )

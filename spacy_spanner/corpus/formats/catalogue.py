@@ -14,17 +14,13 @@ from . import (
     brackets,
     brat,
     columns,
+    dataset_rows,
     genia,
     kbp,
     nested_json,
+    offset_json,
     ontonotes,
     spacy_docs,
-)
-from . import (
-    dataset_rows as rows,
-)
-from . import (
-    offset_json as offsets,
 )
 
 Reader = Callable[[Path, ReadOptions, Note], Iterator[Record]]
@@ -42,49 +38,32 @@ N_LINES, MOSTLY = 200, 0.9
 class Format(NamedTuple):
     """A format that can be read.
 
-    name (str): what users call it.
+    name (str): name of the format in options.
     read (Reader): reads one file, or a folder.
-    what (str): in words.
-    folder (bool): the reader takes whole folders.
-    patterns (Tuple[str, ...]): names of its files, where they tell the format.
+    folder (bool): whether the reader accepts folders.
+    patterns (Tuple[str, ...]): file names by which the format is recognised.
     """
 
     name: str
     read: Reader
-    what: str
     folder: bool = False
     patterns: Tuple[str, ...] = ()
 
 
+_CONLL_2012 = ("*_gold_conll", "*.gold_conll")
 _FORMATS = [
-    Format("conll", columns.read, "columns of tokens and tags, nested in layers"),
-    Format("json", nested_json.read, "tokens, and entities by tokens"),
-    Format("jsonl", offsets.read, "texts, and entities by characters"),
-    Format("brat", brat.read, "brat standoff", True, ("*.ann",)),
-    Format("brackets", brackets.read, "text with [entities](LABEL)"),
-    Format("genia", genia.read, "GENIA XML"),
-    Format("ace", ace.read, "ACE 2004 and 2005: SGML and APF", True, ("*.apf.xml",)),
-    Format("kbp", kbp.read, "KBP 2017: source XML and gold tables", True),
-    Format(
-        "ontonotes",
-        ontonotes.read_conll,
-        "OntoNotes as in CoNLL 2012",
-        patterns=("*_gold_conll", "*.gold_conll"),
-    ),
-    Format(
-        "ontonotes-name",
-        ontonotes.read_name,
-        "OntoNotes .name files",
-        patterns=("*.name",),
-    ),
-    Format(
-        "rows",
-        rows.read,
-        "rows of Hugging Face datasets",
-        True,
-        ("dataset_info.json",),
-    ),
-    Format("spacy", spacy_docs.read, "documents of spaCy", patterns=("*.spacy",)),
+    Format("conll", columns.read),
+    Format("json", nested_json.read),
+    Format("jsonl", offset_json.read),
+    Format("brat", brat.read, folder=True, patterns=("*.ann",)),
+    Format("brackets", brackets.read),
+    Format("genia", genia.read),
+    Format("ace", ace.read, folder=True, patterns=("*.apf.xml",)),
+    Format("kbp", kbp.read, folder=True),
+    Format("ontonotes", ontonotes.read_conll, patterns=_CONLL_2012),
+    Format("ontonotes-name", ontonotes.read_name, patterns=("*.name",)),
+    Format("rows", dataset_rows.read, folder=True, patterns=("dataset_info.json",)),
+    Format("spacy", spacy_docs.read, patterns=("*.spacy",)),
 ]
 FORMATS: Dict[str, Format] = {format.name: format for format in _FORMATS}
 

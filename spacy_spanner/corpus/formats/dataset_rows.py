@@ -69,8 +69,7 @@ def read_rows(
 
 
 def _column(row: Dict[str, Any], keys: Tuple[str, ...]) -> Optional[List[Any]]:
-    found = next((row[key] for key in keys if isinstance(row.get(key), list)), None)
-    return found
+    return next((row[key] for key in keys if isinstance(row.get(key), list)), None)
 
 
 def _name(tag: Any, names: Sequence[str], source: str, line: int) -> str:

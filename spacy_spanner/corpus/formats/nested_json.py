@@ -11,10 +11,20 @@ One object a sentence, in an array or in lines:
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
-from ..discontinuous import Parts, settle_parts
-from ..ends import Extent, settle_ends
+from ...errors import Errors
+from ..discontinuous import EntityParts, resolve_parts
 from ..options import ReadOptions
 from ..records import Note, Record
 from ..text_files import JsonItem, fail, read_json_items
@@ -23,6 +33,15 @@ TOKEN_KEYS = ("tokens", "words", "sentence", "text")
 ENTITY_KEYS = ("entities", "entity_mentions", "ner", "spans")
 LABEL_KEYS = ("type", "label", "entity_type")
 END_KEYS = ("end", "stop")
+
+
+class Extent(NamedTuple):
+    """Start and end as a file has them, with the length of the text around them."""
+
+    start: int
+    end: int
+    length: int
+    line: int
 
 
 class Entity(NamedTuple):
@@ -56,9 +75,47 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     items = (
         parse_item(item, path.name) for item in read_json_items(path, options.encoding)
     )
-    added = settle_ends(_extents(items), options.ends, path.name, note)
+    added = resolve_ends(_extents(items), options.ends, path.name, note)
     for item in read_json_items(path, options.encoding):
         yield _to_record(parse_item(item, path.name), added, options, path.name)
+
+
+def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) -> int:
+    """Find what has to be added to an end to make it exclusive.
+
+    extents (Iterable[Extent]): all entities of the file.
+    ends (str): "inclusive" or "exclusive" where the user has said it, or "auto".
+    source (str): name of the file.
+    note (Note): is told what was detected, and where.
+    RETURNS (int): 1 for inclusive ends, 0 for exclusive ones.
+    RAISES (ValueError): SP051 where nothing tells, SP052 where lines contradict each
+        other.
+    """
+    if ends != "auto":
+        return int(ends == "inclusive")
+    first: Optional[Extent] = None
+    inclusive: Optional[Extent] = None
+    exclusive: Optional[Extent] = None
+    for extent in extents:
+        first = first or extent
+        if extent.end == extent.start and extent.end < extent.length:
+            inclusive = inclusive or extent
+        if extent.end == extent.length and extent.end > extent.start:
+            exclusive = exclusive or extent
+    if first is None:
+        return 0
+    if inclusive and exclusive:
+        raise ValueError(
+            Errors.SP052.format(
+                source=source, line=inclusive.line, other=exclusive.line
+            )
+        )
+    evidence = inclusive or exclusive
+    if evidence is None:
+        raise ValueError(Errors.SP051.format(source=source, line=first.line))
+    found = "inclusive" if inclusive else "exclusive"
+    note(f"{source}: ends are {found}, because of line {evidence.line}")
+    return int(inclusive is not None)
 
 
 def parse_item(item: JsonItem, source: str) -> Item:
@@ -165,23 +222,23 @@ def _to_record(item: Item, added: int, options: ReadOptions, source: str) -> Rec
         _parts(entity, added, item, f"T{number}")
         for number, entity in enumerate(item.entities, start=1)
     ]
-    settled = settle_parts(found, options.discontinuous, source)
+    resolved = resolve_parts(found, options.discontinuous, source)
     return Record(
         source,
         item.line,
-        settled.mentions,
+        resolved.mentions,
         words=item.words,
         sentence_starts=item.sentence_starts,
-        fragments=settled.fragments,
-        lost=settled.lost,
+        fragments=resolved.fragments,
+        lost=resolved.lost,
     )
 
 
-def _parts(entity: Entity, added: int, item: Item, name: str) -> Parts:
-    """RETURNS (Parts): the entity; one with start and end has one part."""
+def _parts(entity: Entity, added: int, item: Item, name: str) -> EntityParts:
+    """RETURNS (EntityParts): the entity; one with start and end has one part."""
     parts = runs(entity.tokens) or [(entity.start, entity.end + added)]
     text = " ".join(item.words[i] for i in entity.tokens if 0 <= i < len(item.words))
-    return Parts(parts, entity.label, item.line, name, text)
+    return EntityParts(parts, entity.label, item.line, name, text)
 
 
 def runs(tokens: Sequence[int]) -> List[Tuple[int, int]]:
