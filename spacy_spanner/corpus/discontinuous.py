@@ -1,4 +1,4 @@
-"""Entities in several parts: left out, split or flagged, never fused into one."""
+"""Discontinuous entities: skip, split or flag them, but never fill their gaps."""
 
 from typing import Iterable, List, NamedTuple, Sequence, Tuple
 
@@ -8,7 +8,14 @@ REASON = "discontinuous"
 
 
 class EntityParts(NamedTuple):
-    """An entity with the starts and exclusive ends of its parts, and its text."""
+    """An entity of one or more parts.
+
+    parts (Sequence[Tuple[int, int]]): starts and exclusive ends.
+    label (str): its type.
+    line (int): line in the file, counted from 1.
+    id (str): id of the entity.
+    text (str): its text.
+    """
 
     parts: Sequence[Tuple[int, int]]
     label: str
@@ -18,7 +25,7 @@ class EntityParts(NamedTuple):
 
 
 class ResolvedParts(NamedTuple):
-    """Where entities go: to the entities, to the flagged parts, or nowhere."""
+    """The entities of a document: kept ones, flagged parts, and skipped ones."""
 
     mentions: List[Mention]
     fragments: List[Mention]
@@ -26,11 +33,11 @@ class ResolvedParts(NamedTuple):
 
 
 def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, int]]:
-    """Join parts that only white space separates, as at the end of a line.
+    """Join parts that are separated only by white space, for example a line break.
 
     parts (Sequence[Tuple[int, int]]): starts and exclusive ends, by characters.
-    text (str): what they are parts of.
-    RETURNS (List[Tuple[int, int]]): fewer parts, or the same.
+    text (str): the document.
+    RETURNS (List[Tuple[int, int]]): the joined parts.
     """
     joined: List[Tuple[int, int]] = []
     for start, end in sorted(parts):
@@ -44,12 +51,12 @@ def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, i
 def resolve_parts(
     entities: Iterable[EntityParts], choice: str, source: str
 ) -> ResolvedParts:
-    """Decide about the entities of a document.
+    """Skip, split or flag the discontinuous entities of a document.
 
-    entities (Iterable[EntityParts]): those of one part are kept, whatever the choice.
+    entities (Iterable[EntityParts]): entities; those of one part are always kept.
     choice (str): "skip", "split" or "flag".
-    source (str): name of the file, for the account of what is lost.
-    RETURNS (ResolvedParts): where they go.
+    source (str): name of the file, for the list of lost entities.
+    RETURNS (ResolvedParts): the entities by outcome.
     """
     resolved = ResolvedParts([], [], [])
     for parts, label, line, name, text in entities:

@@ -1,4 +1,4 @@
-"""Whether ends are inclusive: told by the file, or by the user, never guessed."""
+"""Inclusive or exclusive ends: detected, or given by the user, never guessed."""
 
 from typing import List, Tuple
 

@@ -1,13 +1,16 @@
-"""The JSON of the research repositories: tokens, and entities by tokens.
+"""JSON formats of research repositories: tokens, and entities by tokens.
 
-One object a sentence, in an array or in lines:
+One object per sentence, in an array or as JSON Lines:
 
 - `{"tokens": [...], "entities": [{"start": 0, "end": 2, "type": "PER"}]}`, also with
   `words` or `sentence` for the tokens and `entity_mentions` for the entities;
-- `{"sentence": [...], "ner": [{"index": [0, 1], "type": "PER"}]}`, which lists all
+- `{"sentence": [...], "ner": [{"index": [0, 1], "type": "PER"}]}`, with a list of all
   tokens of an entity;
-- `{"sentences": [[...], [...]], "ner": [[[0, 1, "PER"]], []]}`, a document whose tokens
-  are counted through.
+- `{"sentences": [[...], [...]], "ner": [[[0, 1, "PER"]], []]}`, with token offsets in
+  the whole document.
+
+Whether ends are inclusive is detected: an entity that ends where it starts has an
+inclusive end, one that ends at the length of its text an exclusive end.
 """
 
 from pathlib import Path
@@ -36,7 +39,7 @@ END_KEYS = ("end", "stop")
 
 
 class Extent(NamedTuple):
-    """Start and end as a file has them, with the length of the text around them."""
+    """Start and end of an entity, with the length of its text and its line."""
 
     start: int
     end: int
@@ -45,7 +48,7 @@ class Extent(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """An entity as the file has it: start and end, or the list of its tokens."""
+    """An entity of the file: start and end, or the list of its tokens."""
 
     start: int
     end: int
@@ -54,7 +57,7 @@ class Entity(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An object of the file: its sentences, joined, and its entities."""
+    """An object of the file: its joined sentences, and its entities."""
 
     line: int
     words: List[str]
@@ -66,11 +69,11 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of nested JSON.
 
     path (Path): the file.
-    options (ReadOptions): `ends`, `discontinuous` and `encoding` matter.
-    note (Note): is told which ends were detected.
+    options (ReadOptions): uses `ends`, `discontinuous` and `encoding`.
+    note (Note): called with the detected kind of ends.
     YIELDS (Record): documents of tokens.
-    RAISES (ValueError): SP001 where an object is broken; SP051 or SP052 where ends
-        cannot be told.
+    RAISES (ValueError): SP001 if an object is broken, SP051 or SP052 if the kind of
+        ends cannot be detected.
     """
     items = (
         parse_item(item, path.name) for item in read_json_items(path, options.encoding)
@@ -81,14 +84,14 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
 
 def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) -> int:
-    """Find what has to be added to an end to make it exclusive.
+    """Determine what to add to the ends of entities to make them exclusive.
 
     extents (Iterable[Extent]): all entities of the file.
-    ends (str): "inclusive" or "exclusive" where the user has said it, or "auto".
+    ends (str): "inclusive" or "exclusive", or "auto" to detect it.
     source (str): name of the file.
-    note (Note): is told what was detected, and where.
+    note (Note): called with the detected kind, and a line that shows it.
     RETURNS (int): 1 for inclusive ends, 0 for exclusive ones.
-    RAISES (ValueError): SP051 where nothing tells, SP052 where lines contradict each
+    RAISES (ValueError): SP051 if no entity shows it, SP052 if entities contradict each
         other.
     """
     if ends != "auto":
@@ -119,12 +122,12 @@ def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) 
 
 
 def parse_item(item: JsonItem, source: str) -> Item:
-    """Read one object.
+    """Parse an object.
 
     item (JsonItem): the object and its line.
     source (str): name of the file, for messages.
-    RETURNS (Item): its tokens and entities, ends as they are.
-    RAISES (ValueError): SP001 where something is missing or of the wrong kind.
+    RETURNS (Item): its tokens and entities, with the ends of the file.
+    RAISES (ValueError): SP001 if a value is missing or has the wrong type.
     """
     value, line = item.value, item.line
     if not isinstance(value, dict):
@@ -148,7 +151,7 @@ def parse_item(item: JsonItem, source: str) -> Item:
 
 
 def _sentences(value: Dict[str, Any]) -> Any:
-    """RETURNS: a list of sentences, which are lists; None where there is none."""
+    """RETURNS (Any): a list of sentences, which are lists; None if it is missing."""
     found = value.get("sentences")
     if isinstance(found, list) and all(isinstance(x, list) for x in found):
         return found
@@ -159,7 +162,7 @@ def _sentences(value: Dict[str, Any]) -> Any:
 
 
 def _entities(value: Dict[str, Any]) -> Any:
-    """RETURNS: the list of entities; those of several sentences are joined."""
+    """RETURNS (Any): the list of entities, joined if it is a list per sentence."""
     for key in ENTITY_KEYS:
         if key in value:
             found = value[key]
@@ -171,7 +174,7 @@ def _entities(value: Dict[str, Any]) -> Any:
 
 
 def _is_sentence(entry: Any) -> bool:
-    """Tell the entities of a sentence from one entity, `[start, end, label]`."""
+    """RETURNS (bool): whether it is a list of entities, not `[start, end, label]`."""
     return isinstance(entry, list) and all(isinstance(x, (list, dict)) for x in entry)
 
 
@@ -182,7 +185,7 @@ def _entity(raw: Any, source: str, line: int) -> Entity:
     if isinstance(raw, dict):
         label = next((raw[key] for key in LABEL_KEYS if key in raw), None)
         if isinstance(raw.get("index"), list):
-            return _listed(raw["index"], label, raw, source, line)
+            return _entity_of_tokens(raw["index"], label, raw, source, line)
         start = raw.get("start")
         end = next((raw[key] for key in END_KEYS if key in raw), None)
     elif isinstance(raw, list) and len(raw) >= 3:
@@ -192,7 +195,9 @@ def _entity(raw: Any, source: str, line: int) -> Entity:
     return Entity(start, end, label)
 
 
-def _listed(index: List[Any], label: Any, raw: Any, source: str, line: int) -> Entity:
+def _entity_of_tokens(
+    index: List[Any], label: Any, raw: Any, source: str, line: int
+) -> Entity:
     if not index or not all(map(is_position, index)) or not is_label(label):
         fail(source, line, "an entity needs the list of its tokens and a type", raw)
     tokens = tuple(sorted(set(index)))
@@ -200,12 +205,12 @@ def _listed(index: List[Any], label: Any, raw: Any, source: str, line: int) -> E
 
 
 def is_position(value: Any) -> bool:
-    """RETURNS (bool): whether a value of JSON is a whole number."""
+    """RETURNS (bool): whether a JSON value is an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_label(value: Any) -> bool:
-    """RETURNS (bool): whether a value of JSON can be a label."""
+    """RETURNS (bool): whether a JSON value is a non-empty string."""
     return isinstance(value, str) and bool(value.strip())
 
 
@@ -235,14 +240,14 @@ def _to_record(item: Item, added: int, options: ReadOptions, source: str) -> Rec
 
 
 def _parts(entity: Entity, added: int, item: Item, name: str) -> EntityParts:
-    """RETURNS (EntityParts): the entity; one with start and end has one part."""
+    """RETURNS (EntityParts): the entity; with start and end, it has one part."""
     parts = runs(entity.tokens) or [(entity.start, entity.end + added)]
     text = " ".join(item.words[i] for i in entity.tokens if 0 <= i < len(item.words))
     return EntityParts(parts, entity.label, item.line, name, text)
 
 
 def runs(tokens: Sequence[int]) -> List[Tuple[int, int]]:
-    """RETURNS (List[Tuple[int, int]]): neighbouring tokens joined, ends exclusive."""
+    """RETURNS (List[Tuple[int, int]]): runs of consecutive tokens, ends exclusive."""
     found: List[Tuple[int, int]] = []
     for token in tokens:
         if found and found[-1][1] == token:
