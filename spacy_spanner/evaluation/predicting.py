@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.training import Corpus, Example
@@ -10,7 +10,7 @@ from spacy.training import Corpus, Example
 from ..errors import Errors
 from ..settings import DEFAULT_SPANS_KEY
 from .readings import Reading
-from .scorer import annotated_examples, read_example
+from .scorer import annotated_examples, read_example, score_spans
 from .thresholds import CURVE_FLOOR
 
 Track = Callable[..., Iterable[Any]]
@@ -119,6 +119,13 @@ def predict(
     docs = nlp.pipe(eg.predicted.copy() for eg in examples)
     tracked = track(docs, total=len(examples), what="Predicting")
     return [Example(doc, eg.reference) for doc, eg in zip(tracked, examples)]
+
+
+def score_pipeline(
+    nlp: Language, examples: Iterable[Example], key: str, *, track: Track = untracked
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): scores of the predicted spans; see `score_spans`."""
+    return score_spans(predict(nlp, examples, track=track), spans_key=key)
 
 
 def read_predictions(

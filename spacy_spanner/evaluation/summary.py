@@ -28,14 +28,7 @@ from .predicting import (
 )
 from .readings import Reading
 from .scorer import read_example, score_spans
-from .thresholds import (
-    CURVE_FLOOR,
-    best_point,
-    curves_by_label,
-    f_objective,
-    scored_spans,
-    threshold_curve,
-)
+from .thresholds import CURVE_FLOOR, best_threshold, curves_by_label, f_objective
 
 
 class Evaluation(NamedTuple):
@@ -184,11 +177,10 @@ def describe_thresholds(
         return None
     by_label = sorted(count_groups(unfiltered, by_type).items())
     labels = [label for label, counts in by_label if counts.gold]
-    curve = threshold_curve(scored_spans(unfiltered))
     return {
         "current": source.threshold,
         "by_label": dict(source.pipe.cfg.get("label_thresholds") or {}),
-        "best": best_point(curve, f_objective())._asdict(),
+        "best": best_threshold(unfiltered, f_objective())._asdict(),
         "curves": curves_by_label(unfiltered, labels),
     }
 

@@ -123,6 +123,13 @@ def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
     return curve[longest[(len(longest) - 1) // 2]]
 
 
+def best_threshold(
+    readings: Iterable[Reading], objective: Objective, label: Optional[str] = None
+) -> CurvePoint:
+    """RETURNS (CurvePoint): the best threshold for all spans, or those of a label."""
+    return best_point(threshold_curve(scored_spans(readings, label)), objective)
+
+
 def curves_by_label(
     readings: Sequence[Reading], labels: Iterable[str]
 ) -> Dict[str, List[Dict[str, Any]]]:

@@ -1,7 +1,7 @@
 """Choose thresholds and a temperature on one corpus, and test them on another."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from spacy.language import Language
 from spacy.training import Example
@@ -13,22 +13,19 @@ from .predicting import (
     SpanSource,
     Track,
     find_source,
-    predict,
     read_corpus,
     read_unfiltered,
+    score_pipeline,
     untracked,
 )
 from .readings import Reading
-from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
-    CurvePoint,
     Objective,
-    best_point,
+    best_threshold,
     f_objective,
     recall_at_precision,
     scored_spans,
-    threshold_curve,
 )
 
 # Labels with fewer gold spans get no threshold of their own: it would be random.
@@ -89,10 +86,9 @@ def tune(
     if test is not None:
         corpora["test"] = read_corpus(test, nlp, source.key)
     before = read_settings(source)
-    measure = _measure(nlp, source, corpora, track)
-    scores = {"before": measure()}
+    scores = {"before": _measure(nlp, source, corpora, track)}
     _choose_settings(nlp, source, corpora["dev"], goal, track)
-    scores["after"] = measure()
+    scores["after"] = _measure(nlp, source, corpora, track)
     return {
         "component": source.name,
         "spans_key": source.key,
@@ -130,19 +126,14 @@ def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]
     goal (Goal): what to optimise.
     RETURNS (Dict[str, Any]): the common `threshold`, and `label_thresholds`.
     """
-    common = _best(readings, None, goal.objective)
+    common = best_threshold(readings, goal.objective)
     by_label: Dict[str, float] = {}
     if goal.per_label:
         for label, counts in sorted(count_groups(readings, by_type).items()):
             if counts.gold >= MIN_GOLD:
-                by_label[label] = _best(readings, label, goal.objective).threshold
+                best = best_threshold(readings, goal.objective, label)
+                by_label[label] = best.threshold
     return {"threshold": common.threshold, "label_thresholds": by_label}
-
-
-def _best(
-    readings: Sequence[Reading], label: Optional[str], objective: Objective
-) -> CurvePoint:
-    return best_point(threshold_curve(scored_spans(readings, label)), objective)
 
 
 def _unfiltered(
@@ -166,15 +157,10 @@ def _unfiltered(
 
 def _measure(
     nlp: Language, source: SpanSource, corpora: Dict[str, List[Example]], track: Track
-) -> Callable[[], Dict[str, Dict[str, Any]]]:
-    """RETURNS (Callable): computes P, R, F1 and ECE with the current settings."""
-
-    def measure() -> Dict[str, Dict[str, Any]]:
-        result = {}
-        for name, examples in corpora.items():
-            found = predict(nlp, examples, track=track)
-            scores = score_spans(found, spans_key=source.key)
-            result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
-        return result
-
-    return measure
+) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): P, R, F1 and ECE of each corpus."""
+    result = {}
+    for name, examples in corpora.items():
+        scores = score_pipeline(nlp, examples, source.key, track=track)
+        result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
+    return result

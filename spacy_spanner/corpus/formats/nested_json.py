@@ -14,17 +14,7 @@ inclusive end, one that ends at the length of its text an exclusive end.
 """
 
 from pathlib import Path
-from typing import (
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...errors import Errors
 from ..discontinuous import EntityParts, resolve_parts
@@ -246,7 +236,7 @@ def _parts(entity: Entity, added: int, item: Item, name: str) -> EntityParts:
     return EntityParts(parts, entity.label, item.line, name, text)
 
 
-def runs(tokens: Sequence[int]) -> List[Tuple[int, int]]:
+def runs(tokens: Iterable[int]) -> List[Tuple[int, int]]:
     """RETURNS (List[Tuple[int, int]]): runs of consecutive tokens, ends exclusive."""
     found: List[Tuple[int, int]] = []
     for token in tokens:

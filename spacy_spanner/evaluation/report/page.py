@@ -11,17 +11,15 @@ from ..counts import by_nesting, count_groups
 from ..partial import PARTIAL_SCORES
 from ..summary import Evaluation
 from .displacy import KIND_NAMES, explain, label_colors, render_sentence
-from .figures.curves import (
-    label_curves_figure,
-    reliability_figure,
-    threshold_figure,
-)
 from .figures.grids import confusion_figure, offset_figure
 from .figures.scores import (
     by_length_figure,
     by_type_figure,
     compare_figure,
     kinds_figure,
+    label_curves_figure,
+    reliability_figure,
+    threshold_figure,
 )
 from .figures.style import inline_svg, save_figure
 

@@ -1,9 +1,12 @@
-"""Read the documents of a part one by one; a broken document does not stop the rest."""
+"""Split files into ranges of lines, and read the documents of a part one by one.
+
+A broken document does not stop the others.
+"""
 
 import gzip
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, Callable, Dict, Iterator, Tuple, cast
+from typing import Any, BinaryIO, Callable, Dict, Iterator, NamedTuple, Tuple, cast
 
 from spacy.vocab import Vocab
 
@@ -15,9 +18,47 @@ from .parquet import column_names, read_rows
 from .sources import COMPRESSED
 
 Reader = Callable[[Piece, Fields, Vocab], Iterator[Document]]
+# Number of bytes to search for line ends at once.
+BLOCK = 2**22
 BYTE_ORDER_MARK = "\ufeff"
 # If all of the first rows lack a field, its name is wrong.
 SAMPLE = 20
+
+
+class LineRange(NamedTuple):
+    """Bytes from `start` to `stop` (exclusive), and the number of the first line."""
+
+    start: int
+    stop: int
+    first: int
+
+
+def cut_lines(stream: BinaryIO, limit: int) -> Iterator[LineRange]:
+    """Split at the first end of a line after every `limit` bytes.
+
+    This reads the whole file to count lines, which takes very little time compared with
+    annotating it.
+
+    stream (BinaryIO): the file, at its beginning.
+    limit (int): minimum bytes of a range, except the last.
+    YIELDS (LineRange): contiguous ranges.
+    """
+    start = position = 0
+    first = line = 1
+    while block := stream.read(BLOCK):
+        done = 0
+        while True:
+            wanted = max(start + limit - 1 - position, done)
+            end = block.find(b"\n", wanted) + 1 if wanted < len(block) else 0
+            if not end:
+                break
+            line += block.count(b"\n", done, end)
+            yield LineRange(start, position + end, first)
+            start, first, done = position + end, line, end
+        line += block.count(b"\n", done)
+        position += len(block)
+    if position > start:
+        yield LineRange(start, position, first)
 
 
 def read_part(part: Part, fields: Fields, vocab: Vocab) -> Iterator[Document]:

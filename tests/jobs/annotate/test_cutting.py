@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.jobs.annotate import cutting
-from spacy_spanner.jobs.annotate.cutting import LineRange, cut_lines
+from spacy_spanner.jobs.annotate import readers
+from spacy_spanner.jobs.annotate.readers import LineRange, cut_lines
 
 
 def cut(content: bytes, limit: int) -> List[LineRange]:
@@ -39,7 +39,7 @@ def test_empty_file_has_no_ranges() -> None:
 )
 def test_ranges_hold_every_line_once(content: bytes, limit: int, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "BLOCK", block)
+        patch.setattr(readers, "BLOCK", block)
         ranges = cut(content, limit)
     assert b"".join(content[r.start : r.stop] for r in ranges) == content
     assert all(content[r.stop - 1 : r.stop] == b"\n" for r in ranges[:-1])
