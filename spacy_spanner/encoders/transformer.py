@@ -23,16 +23,18 @@ from ..layers.torch_shim import switch
 from ..layers.typed_vectors import TypedVectors
 from ..settings import at_least, one_of, require
 from ..spans.table import Ints
-from .piece_batches import (
+from .pretrained import PretrainedShim
+from .segments import Segment, plan_segments
+from .word_pieces import (
     N_SPECIAL,
     PieceBatch,
+    PieceText,
     batch_segments,
+    encode_words,
+    join_pieces,
     owner_of_tokens,
     restore_order,
 )
-from .pretrained import PretrainedShim
-from .segments import Segment, plan_segments
-from .word_pieces import PieceText, encode_words, join_pieces
 
 InT = List[Doc]
 OutT = List[Floats2d]
