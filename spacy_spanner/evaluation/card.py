@@ -70,7 +70,7 @@ def render_notes(nlp: Language) -> str:
 
 
 def span_components(nlp: Language) -> Dict[str, Any]:
-    """RETURNS (Dict[str, LabelledPipe]): this package's components, by name."""
+    """RETURNS (Dict[str, LabelledPipe]): components of this package by name."""
     return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, LabelledPipe)}
 
 
