@@ -1,4 +1,4 @@
-"""The commands of `python -m spacy spanner`; importing this mounts them."""
+"""The commands of `python -m spacy spanner`; importing this package registers them."""
 
 from spacy.cli._util import app as spacy_app
 

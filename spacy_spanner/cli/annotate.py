@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 INPUT = typer.Argument(..., help="Files, folders, globs: text, JSONL, Parquet, .spacy")
 OUTPUT = typer.Option(..., "--output", "-o", help="Folder to write to")
-TO = typer.Option("jsonl", help="Format of the output: jsonl, parquet, spacy")
+TO = typer.Option("jsonl", help="Output format: jsonl, parquet, spacy")
 ENGINE = typer.Option("local", help="local, or ray for a cluster (extra ray)")
 N_PROCESS = typer.Option(
-    None, "--n-process", "-n", min=1, help="Workers; with ray, workers at most"
+    None, "--n-process", "-n", min=1, help="Number of workers; with ray, the maximum"
 )
-MIN_PROCESS = typer.Option(
-    None, min=1, help="ray: workers to keep, where more may come and go"
-)
-NUM_GPUS = typer.Option(0.0, min=0.0, help="GPUs for a worker; 0.5 shares one")
-THREADS = typer.Option(None, min=1, help="Cores for a worker; 1 if there are several")
-ADDRESS = typer.Option(None, help="ray: address of the cluster, if it is not found")
-TEXT_FIELD = typer.Option("text", help="JSONL, Parquet: field of the text")
-ID_FIELD = typer.Option("", help="Field of the id; file and number, if not given")
+MIN_PROCESS = typer.Option(None, min=1, help="ray: minimum number of workers")
+NUM_GPUS = typer.Option(0.0, min=0.0, help="GPUs per worker; 0.5 lets two share one")
+THREADS = typer.Option(None, min=1, help="Threads per worker; 1 for several workers")
+ADDRESS = typer.Option(None, help="ray: address of the cluster, if Ray cannot find it")
+TEXT_FIELD = typer.Option("text", help="JSONL, Parquet: name of the text field")
+ID_FIELD = typer.Option("", help="Name of the id field; default: file and number")
 LINES = typer.Option(False, "--lines", help="Text: every line is a document")
-TEXT = typer.Option(True, "--text/--no-text", help="Write texts beside their spans")
-BATCH = typer.Option(None, min=1, help="Documents at once; as the pipeline says")
-PART = typer.Option(None, min=0.001, help="MB of input for a file of the output")
+TEXT = typer.Option(True, "--text/--no-text", help="Write texts with their spans")
+BATCH = typer.Option(None, min=1, help="Documents per batch; default: the pipeline's")
+PART = typer.Option(None, min=0.001, help="MB of input per output file")
 ZONE = typer.Option(
-    True, help="Forget words; not with components that keep words or documents"
+    True, help="Free memory after each part; not if components keep documents"
 )
-TOLERANCE = typer.Option(0.01, min=0.0, max=1.0, help="Share that may fail")
+TOLERANCE = typer.Option(
+    0.01, min=0.0, max=1.0, help="Share of documents that may fail"
+)
 CHOICES = {"to": ("jsonl", "parquet", "spacy"), "engine": ("local", "ray")}
 STOPPED = 130
 
@@ -72,22 +72,22 @@ def annotate_cli(
 ) -> None:
     """Apply a pipeline to a corpus of any size.
 
-    OUTPUT gets files of annotated documents, and errors.jsonl with ids and reasons of
-    those that failed. Whatever stops the command, started again it goes on where it
-    was, and annotates every document once.
+    Writes files of annotated documents to OUTPUT, and errors.jsonl with the ids of
+    failed documents and the reasons. If the command is interrupted, run it again to
+    continue; every document is annotated once.
     """
     choices = dict(locals())
-    with plain_errors(), ended_by_sigterm():
+    with plain_errors(), sigterm_as_interrupt():
         check_choices(choices)
         outcome = annotate(make_request(choices), make_engine(choices), force=force)
-    tell(outcome, output, tolerance)
+    report_outcome(outcome, output, tolerance)
 
 
 class Outcome(NamedTuple):
-    """What a run has come to.
+    """The result of a run.
 
-    documents, words, spans, failed (int): of all parts that are finished.
-    finished, parts (int): how many parts are finished, and how many there are.
+    documents, words, spans, failed (int): totals of the finished parts.
+    finished, parts (int): number of finished parts, and of all parts.
     """
 
     documents: int
@@ -99,7 +99,7 @@ class Outcome(NamedTuple):
 
 
 def check_choices(choices: Dict[str, Any]) -> None:
-    """RAISES (ValueError): SP062 for a format, an engine or a number that cannot be."""
+    """RAISES (ValueError): SP062 for an invalid format, engine or number of workers."""
     expected = {name: ", ".join(known) for name, known in CHOICES.items()}
     wrong = [name for name, known in CHOICES.items() if choices[name] not in known]
     most = choices["n_process"]
@@ -113,7 +113,7 @@ def check_choices(choices: Dict[str, Any]) -> None:
 
 
 def make_request(choices: Dict[str, Any]) -> "Request":
-    """RETURNS (Request): what decides on the results."""
+    """RETURNS (Request): the options that determine the results."""
     from ..jobs.annotate.annotator import SpanAnnotator
     from ..jobs.annotate.messages import Fields
     from ..jobs.annotate.run import Request
@@ -143,14 +143,14 @@ def make_request(choices: Dict[str, Any]) -> "Request":
 
 
 def absolute(model: str) -> str:
-    """RETURNS (str): a folder as workers find it; names of packages stay."""
+    """RETURNS (str): the absolute path of a folder, or the name of a package."""
     return str(Path(model).absolute()) if Path(model).exists() else model
 
 
 def make_engine(choices: Dict[str, Any]) -> "Engine":
-    """RETURNS (Engine): what annotates parts.
+    """RETURNS (Engine): the function that annotates parts.
 
-    RAISES (ValueError): SP123 where Ray is not installed.
+    RAISES (ValueError): SP123 if Ray is needed and not installed.
     """
     n_process, num_gpus = choices["n_process"], choices["num_gpus"]
     if choices["engine"] == "ray":
@@ -174,17 +174,17 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
 
 
 def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Outcome:
-    """Annotate what is not annotated yet, and show the progress.
+    """Annotate the remaining parts, and show the progress.
 
-    RETURNS (Outcome): counts, also where the work was interrupted.
+    RETURNS (Outcome): counts, also after an interruption.
     """
     from ..jobs.annotate.run import prepared
 
     with prepared(request, force=force) as run:
         reports = list(run.finished)
         if reports:
-            told = f"{len(reports):,} of {len(run.parts):,}"
-            msg.info(f"Going on: {told} parts are finished already")
+            done = f"{len(reports):,} of {len(run.parts):,}"
+            msg.info(f"Resuming: {done} parts are already finished")
         try:
             for report in track(run, engine):
                 reports.append(report)
@@ -201,7 +201,7 @@ def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Ou
 
 
 def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
-    """YIELDS (Report): of each part, while the progress is shown."""
+    """Annotate parts, and show the progress. YIELDS (Report): of each part."""
     from ..jobs.annotate.run import annotate_parts
 
     total = sum(part.size for part in run.parts)
@@ -220,8 +220,8 @@ def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
 
 
 @contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Let a system that wants the process to end, end it like Ctrl-C."""
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Handle SIGTERM like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -232,15 +232,15 @@ def ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def tell(outcome: Outcome, output: Path, tolerance: float) -> None:
-    """Print what has come of a run.
+def report_outcome(outcome: Outcome, output: Path, tolerance: float) -> None:
+    """Print the result of a run.
 
-    RAISES (Exit): with code 130 where the work is not complete.
-    RAISES (SystemExit): with code 1, where a larger share has failed than tolerated.
+    RAISES (Exit): with code 130 if the run is not complete.
+    RAISES (SystemExit): with code 1 if more documents failed than tolerated.
     """
     if outcome.finished < outcome.parts:
         parts = f"{outcome.finished:,} of {outcome.parts:,} parts are finished"
-        msg.info(f"{parts}. The same command goes on with the others")
+        msg.info(f"{parts}. Run the same command again to continue")
         raise typer.Exit(STOPPED)
     msg.good(
         f"{outcome.documents:,} documents, {outcome.words:,} words, "

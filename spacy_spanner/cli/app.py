@@ -1,8 +1,8 @@
-"""The group of commands `python -m spacy spanner` inside the command line of spaCy.
+"""The command group `python -m spacy spanner` of spaCy's command line.
 
-A command is a thin shell in a file of its own: it reads arguments, calls functions that
-return data, and prints. What is slow to import, torch above all, is imported inside the
-command, so that other commands of spaCy start as fast as without this package.
+Each command has its own file: it parses arguments, calls functions that return data,
+and prints. Slow imports such as torch are made inside the command, so that they do not
+delay other commands of spaCy.
 """
 
 import typer

@@ -1,4 +1,4 @@
-"""`python -m spacy spanner convert`: any annotated corpus to `.spacy`, or out of it."""
+"""The command `spanner convert`."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 SOURCE = typer.Argument(..., help="File or folder to read")
 TARGET = typer.Argument(..., help="File or folder to write")
-FORMAT = typer.Option("", "--format", "-f", help="Of the source, if content is unclear")
-TO = typer.Option("", help="spacy, jsonl, conll, brat, if names are unclear")
+FORMAT = typer.Option("", "--format", "-f", help="Source format; default: detected")
+TO = typer.Option("", help="spacy, jsonl, conll, brat; default: by the target's name")
 LANG = typer.Option("en", "--lang", "-l", help="Language, for its tokenizer")
-SPANS_KEY = typer.Option("ents", help="Group of doc.spans")
+SPANS_KEY = typer.Option("ents", help="Span group in doc.spans")
 ENCODING = typer.Option("utf-8", help="Encoding of the source")
 ENDS = typer.Option("auto", help="json: auto, inclusive, exclusive")
-TAG_COLUMNS = typer.Option("", help="conll: as 1,2, counted from 0; -1 is the last")
+TAG_COLUMNS = typer.Option("", help="conll: such as 1,2, from 0; -1 is the last")
 DISCONTINUOUS = typer.Option("skip", help="brat, json: skip, split, flag")
 MENTION = typer.Option("extent", help="ace: extent, head")
 GENIA_CLASSES = typer.Option("five", help="genia: five, all")
-LABEL_NAMES = typer.Option("", help="rows: names of numbered tags, as O,B-PER,I-PER")
+LABEL_NAMES = typer.Option("", help="rows: names of numeric tags: O,B-PER,I-PER")
 DOCUMENTS = typer.Option(None, help="ace, kbp: file with names of documents to read")
-ALIGN = typer.Option("strict", help="Edges inside tokens: strict, contract, expand")
-SENTENCES = typer.Option("given", help="Boundaries: given, lines, rules, none")
-WINDOW = typer.Option("sentence", help="What entities may not leave: sentence, doc")
+ALIGN = typer.Option("strict", help="Boundaries in tokens: strict, contract, expand")
+SENTENCES = typer.Option("given", help="Sentences: given, lines, rules, none")
+WINDOW = typer.Option("sentence", help="Unit that entities cannot cross: sentence, doc")
 CHARACTERS = typer.Option(False, "--characters", help="Every character is a token")
 SPLIT = typer.Option(False, "--split-sentences", help="Every sentence is a document")
-SET_ENTS = typer.Option("off", help="Write doc.ents too: off, longest")
-SHARD = typer.Option(500_000, min=1, help="Tokens in a file, if the target is a folder")
-LOST = typer.Option(None, help="CSV file for lost entities; beside the target")
+SET_ENTS = typer.Option("off", help="Also write doc.ents: off, longest")
+SHARD = typer.Option(500_000, min=1, help="Tokens per file, if the target is a folder")
+LOST = typer.Option(None, help="CSV file for lost entities; default: by the target")
 TOLERANCE = typer.Option(0.0, min=0.0, max=1.0, help="Share that may be lost")
 
 
@@ -64,29 +64,29 @@ def convert_cli(
     lost: Optional[Path] = LOST,
     tolerance: float = TOLERANCE,
 ) -> None:
-    """Convert an annotated corpus, and account for every entity that is lost.
+    """Convert an annotated corpus, and list every entity that is lost.
 
-    What cannot be represented goes to a CSV file with file, line, text, label and
-    reason. More of it than --tolerance allows ends the command with exit code 1, after
-    everything is written.
+    Entities that cannot be represented are written to a CSV file with file, line, text,
+    label and reason. If their share exceeds --tolerance, the exit code is 1, but the
+    output is still written.
     """
     choices = dict(locals())
     try:
-        summary = run(**choices)
-    except (ValueError, OSError, ImportError) as error:  # of a language, the last
+        summary = convert(**choices)
+    except (ValueError, OSError, ImportError) as error:  # ImportError: of a language
         msg.fail(str(error), exits=1)
     report(summary, target, lost_path(target, lost), tolerance)
 
 
 def lost_path(target: Path, given: Optional[Path]) -> Path:
-    """RETURNS (Path): the table of lost entities, beside the target if not given."""
+    """RETURNS (Path): the table of lost entities, by default next to the target."""
     if target.name in ("", ".."):  # such as "."
         target = target.resolve()
-    # The whole name: a.spacy and a.conll of one corpus lose different entities.
+    # With the suffix, as a.spacy and a.conll lose different entities.
     return given or target.parent / f"{target.name}.lost.csv"
 
 
-def run(
+def convert(
     *,
     source: Path,
     target: Path,
@@ -99,9 +99,9 @@ def run(
 ) -> "Summary":
     """Convert with the options of the command.
 
-    choices (Any): all other options.
+    **choices (Any): all other options.
     RETURNS (Summary): counts.
-    RAISES (ValueError): a coded error, with file and line where it is about a file.
+    RAISES (ValueError): an error that names file and line, if it concerns a file.
     """
     import spacy
 
@@ -121,23 +121,23 @@ def run(
         spacy.blank(lang),
         format=format or None,
         to=to or None,
-        read_options=ReadOptions(**_for(ReadOptions, choices)),
-        doc_options=DocOptions(**_for(DocOptions, choices)),
+        read_options=ReadOptions(**_fields_of(ReadOptions, choices)),
+        doc_options=DocOptions(**_fields_of(DocOptions, choices)),
         shard_tokens=shard_tokens,
         lost=LostSpans(lost_path(target, lost)),
         note=msg.info,
     )
 
 
-def _for(options: Any, choices: Dict[str, Any]) -> Dict[str, Any]:
+def _fields_of(options: Any, choices: Dict[str, Any]) -> Dict[str, Any]:
     names = {field.name for field in fields(options)}
     return {name: value for name, value in choices.items() if name in names}
 
 
 def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
-    """RETURNS (Tuple[int, ...]): the whole numbers of a list with commas.
+    """RETURNS (Tuple[int, ...]): the integers of a comma-separated list.
 
-    RAISES (ValueError): SP062 where there is something else.
+    RAISES (ValueError): SP062 if there is anything else.
     """
     parts = text.replace(",", " ").split()
     if not all(part.lstrip("-").isdecimal() for part in parts):
@@ -149,9 +149,9 @@ def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
 
 
 def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> None:
-    """Print what was written, what was lost, and why.
+    """Print the numbers of written and lost entities, with reasons.
 
-    RAISES (SystemExit): with code 1, where a larger share is lost than tolerated.
+    RAISES (SystemExit): with code 1 if more entities are lost than tolerated.
     """
     msg.good(
         f"{summary.documents:,} documents, {summary.tokens:,} tokens, "
@@ -159,10 +159,10 @@ def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> N
         f"in {target}",
     )
     if summary.empty:
-        msg.info(f"{summary.empty:,} documents without tokens were left out")
+        msg.info(f"{summary.empty:,} documents without tokens were skipped")
     if summary.lost.reasons:
         rows = summary.lost.reasons.most_common()
-        msg.warn(f"Entities that were not written, listed in {table}")
+        msg.warn(f"Some entities were not written; they are listed in {table}")
         msg.table([(reason, f"{count:,}") for reason, count in rows])
     if summary.share_lost > tolerance:
         message = Errors.SP054.format(

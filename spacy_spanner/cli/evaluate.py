@@ -4,22 +4,13 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import typer
+from spacy.util import load_model
 from wasabi import msg
 
 from ..evaluation.tables import percent
 from .app import app
 from .progress import track
-from .shell import (
-    CODE,
-    DATA,
-    GPU,
-    KEY,
-    MODEL,
-    distinct_names,
-    load,
-    plain_errors,
-    prepare,
-)
+from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, plain_errors, prepare
 
 
 @app.command("evaluate")
@@ -28,19 +19,19 @@ def evaluate_cli(
     data: Path = DATA,
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write to"),
     compare: Optional[str] = typer.Option(
-        None, "--compare", help="A second pipeline, compared on the same documents"
+        None, "--compare", help="A second pipeline to compare on the same documents"
     ),
     spans_key: Optional[str] = KEY,
     limit: int = typer.Option(100, min=0, help="Sentences with errors in the report"),
     samples: int = typer.Option(1000, min=1, help="Samples for confidence intervals"),
-    seed: int = typer.Option(0, min=0, help="Seed of the sampling"),
+    seed: int = typer.Option(0, min=0, help="Random seed of the samples"),
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Score spans in every way there is, and write a report with figures.
+    """Evaluate a pipeline, and write a report with figures.
 
-    Works on any pipeline that writes span groups. OUTPUT gets metrics.json,
-    errors.json, report.html and the figures as PNG and SVG.
+    Works with any pipeline that writes span groups. Writes metrics.json, errors.json,
+    report.html, and the figures as PNG and SVG to OUTPUT.
     """
     with plain_errors():
         prepare(gpu_id, code_path)
@@ -68,18 +59,20 @@ def evaluate(
     limit: int,
     draws: Dict[str, int],
 ) -> List[Dict[str, Any]]:
-    """Evaluate one or two pipelines and write everything.
+    """Evaluate one or two pipelines, and write the results.
 
-    RETURNS (List[Dict[str, Any]]): metrics of each.
+    RETURNS (List[Dict[str, Any]]): metrics of each pipeline.
     """
     from ..evaluation.report.figures.style import require_matplotlib
     from ..evaluation.report.page import write_report
     from ..evaluation.summary import compare, evaluate_pipeline
     from ..files import staged_folder, write_json
 
-    require_matplotlib()  # before the long work
+    require_matplotlib()  # fail early
     found = [
-        evaluate_pipeline(load(model), data, name=name, key=key, track=track, **draws)
+        evaluate_pipeline(
+            load_model(model), data, name=name, key=key, track=track, **draws
+        )
         for model, name in zip(models, distinct_names(models))
     ]
     first, second = found[0], found[1] if len(found) > 1 else None

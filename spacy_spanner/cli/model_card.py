@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Optional
 
 import typer
+from spacy.util import load_model
 from wasabi import msg
 
 from .app import app
-from .shell import CODE, FORCE, MODEL, load, plain_errors, prepare
+from .shell import CODE, FORCE, MODEL, plain_errors, prepare
 
 
 @app.command("model-card")
@@ -17,21 +18,21 @@ def model_card_cli(
         None,
         "--output",
         "-o",
-        help="File to write; README.md of the folder, if not given",
+        help="File to write; default: README.md in the pipeline's folder",
     ),
     force: bool = FORCE,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Write what a pipeline is, can do and cannot do, for its README.
+    """Write a model card with labels, scores, settings and limits of a pipeline.
 
-    `spacy package` puts the README.md of a folder into the package.
+    `spacy package` adds the README.md of a pipeline's folder to the package.
     """
     from ..evaluation.card import render_card
     from ..files import require_absent, write_text
 
     with plain_errors():
         prepare(code=code_path)
-        nlp = load(model)
+        nlp = load_model(model)
         target = output or Path(nlp.path or ".") / "README.md"
         if not force:
             require_absent(target)

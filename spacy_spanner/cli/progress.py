@@ -1,4 +1,4 @@
-"""Progress of long commands: a bar on a terminal, plain lines in a log."""
+"""Progress of long commands: a bar on a terminal, lines of text in a log."""
 
 import sys
 import time
@@ -12,11 +12,11 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def track(items: Iterable[Any], *, total: int, what: str) -> Iterator[Any]:
-    """Pass items on and show how many of them are done.
+    """Yield items and show how many are done.
 
-    items (Iterable[Any]): what is worked on.
-    total (int): how many there are.
-    what (str): the work, as a participle: "Predicting".
+    items (Iterable[Any]): the items.
+    total (int): number of items.
+    what (str): description of the work, for example "Predicting".
     YIELDS (Any): the items.
     """
     if sys.stderr.isatty():
@@ -34,7 +34,7 @@ def track(items: Iterable[Any], *, total: int, what: str) -> Iterator[Any]:
 
 
 class Amount(NamedTuple):
-    """What a step has done: a share of the whole work, in any unit, and words."""
+    """The work done in one step, in any unit, and its number of words."""
 
     done: int
     words: int
@@ -43,13 +43,13 @@ class Amount(NamedTuple):
 def track_amounts(
     amounts: Iterable[Amount], *, total: int, before: int = 0, what: str
 ) -> Iterator[Amount]:
-    """Pass amounts on and show the share that is done, the speed and the time left.
+    """Yield amounts and show the share of work done, the speed and the remaining time.
 
-    amounts (Iterable[Amount]): what each step has done.
-    total (int): the whole work.
-    before (int): what was done before the first step.
-    what (str): the work, as a participle: "Annotating".
-    YIELDS (Amount): the same.
+    amounts (Iterable[Amount]): the work done in each step.
+    total (int): the total work.
+    before (int): work done before the first step.
+    what (str): description of the work, for example "Annotating".
+    YIELDS (Amount): the amounts.
     """
     start = shown = time.monotonic()
     done, words = before, 0
@@ -61,15 +61,15 @@ def track_amounts(
             yield amount
             done, words = done + amount.done, words + amount.words
             now = time.monotonic()
-            told = _speed(now - start, words, done - before, total - done)
-            bar.set_postfix_str(told, refresh=False)
+            speed = _speed(now - start, words, done - before, total - done)
+            bar.set_postfix_str(speed, refresh=False)
             bar.update(amount.done)
             if hidden and now - shown >= SECONDS_BETWEEN_LINES and done < total:
                 shown = now
-                msg.text(f"{what}: {100 * done / total:.0f} %, {told}")
+                msg.text(f"{what}: {100 * done / total:.0f} %, {speed}")
 
 
 def _speed(seconds: float, words: int, done: int, left: int) -> str:
-    """RETURNS (str): words per second, and how long the rest will take."""
+    """RETURNS (str): words per second, and the remaining time."""
     remaining = timedelta(seconds=round(left * seconds / max(done, 1)))
     return f"{words / max(seconds, 1e-9):,.0f} words/s, {remaining} left"

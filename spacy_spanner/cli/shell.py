@@ -1,4 +1,4 @@
-"""What commands share: messages instead of tracebacks, loading, common options."""
+"""Common parts of commands: options, loading, and messages instead of tracebacks."""
 
 import re
 from contextlib import contextmanager
@@ -10,27 +10,27 @@ from spacy.language import Language
 from spacy.util import load_model
 from wasabi import msg
 
-# Mistakes of users, in this package and in spaCy.
+# Error codes of this package and of spaCy.
 CODED = re.compile(r"^\[(SP|E)\d+\]")
 
-# These names say nothing without the folder around them.
+# Names that are only meaningful with their parent folder.
 CHECKPOINTS = ("model-best", "model-last")
 
 MODEL = typer.Argument(..., help="Folder or package name of a trained pipeline")
 DATA = typer.Argument(..., help="Annotated documents: a .spacy file or a folder")
 KEY = typer.Option(
-    None, "--spans-key", "-sk", help="Group to look at, where several are written"
+    None, "--spans-key", "-sk", help="Span group, if the pipeline writes several"
 )
 GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for the CPU")
 CODE = typer.Option(None, "--code", "-c", help="Python file to import first")
-FORCE = typer.Option(False, "--force", "-F", help="Replace what is there already")
-# Further arguments are settings, as for `spacy train`.
+FORCE = typer.Option(False, "--force", "-F", help="Replace existing output")
+# Extra arguments override settings, as for `spacy train`.
 TAKES_OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn coded errors into a message and exit code 1; all others stay as they are."""
+    """Print errors with a code and exit with code 1; raise all other errors."""
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
@@ -41,7 +41,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def prepare(gpu: int = -1, code: Optional[Path] = None) -> None:
-    """Choose the device and import the user's code, as spaCy's commands do."""
+    """Set up the device and import the user's code, as in spaCy's commands."""
     from spacy.cli._util import import_code, setup_gpu
 
     setup_gpu(gpu, silent=True)
@@ -64,10 +64,10 @@ def load(model: str) -> Language:
 
 
 def distinct_names(models: Sequence[str]) -> List[str]:
-    """Call models by the ends of their paths.
+    """Name models by the last parts of their paths.
 
     models (Sequence[str]): folders or package names.
-    RETURNS (List[str]): as much of each path as it takes to tell them apart.
+    RETURNS (List[str]): the shortest ends of the paths that are all different.
     """
     paths = [Path(model).parts for model in models]
     size = 2 if any(path[-1] in CHECKPOINTS for path in paths) else 1

@@ -1,4 +1,4 @@
-"""`python -m spacy spanner stats`: the tables of the papers for `.spacy` files."""
+"""The command `spanner stats`."""
 
 import json
 from pathlib import Path
@@ -13,16 +13,16 @@ from .convert import parse_numbers
 if TYPE_CHECKING:
     from ..corpus.statistics import Reach, Statistics
 
-PATHS = typer.Argument(..., help=".spacy files, or folders of them; a column for each")
-SPANS_KEY = typer.Option("ents", help="Group of doc.spans, or else doc.ents")
+PATHS = typer.Argument(..., help=".spacy files, or folders of them; one column each")
+SPANS_KEY = typer.Option("ents", help="Span group; doc.ents if it is missing")
 FORMAT = typer.Option("text", "--format", "-f", help="text, json, markdown")
 OUTPUT = typer.Option(None, "--output", "-o", help="File to write instead of printing")
-MAX_WIDTH = typer.Option(12, min=1, help="Longest span that a model scores, in tokens")
-WINDOW = typer.Option("sentence", help="sentence, doc, strided: as the setting")
-MAX_WINDOW = typer.Option(256, min=1, help="As the setting")
-STRIDE = typer.Option(64, min=0, help="As the setting")
+MAX_WIDTH = typer.Option(12, min=1, help="Maximum width of spans, in tokens")
+WINDOW = typer.Option("sentence", help="Setting window: sentence, doc, strided")
+MAX_WINDOW = typer.Option(256, min=1, help="Setting max_window")
+STRIDE = typer.Option(64, min=0, help="Setting stride")
 SEEDS = typer.Option("1,2,3,4,5,6,7,9,11,13,15", help="Widths of seed spans")
-MIN_IOU = typer.Option(0.7, min=0.0, max=1.0, help="Overlap of seed and entity")
+MIN_IOU = typer.Option(0.7, min=0.0, max=1.0, help="Minimum overlap of seed and entity")
 
 
 @app.command("stats")
@@ -38,10 +38,10 @@ def stats_cli(
     seeds: str = SEEDS,
     min_iou: float = MIN_IOU,
 ) -> None:
-    """Count sentences, tokens and entities, their overlap, length and labels.
+    """Count sentences, tokens and entities, and their overlap, lengths and labels.
 
-    The share within reach of a model depends on the longest span it scores, on its
-    windows, and for models that start from seed spans on their widths.
+    The share of entities that a model can predict depends on its maximum span width, on
+    its windows and, for models with seed spans, on the widths of the seeds.
     """
     from ..corpus.statistics import Reach
     from ..files import write_text
@@ -69,10 +69,11 @@ def stats_cli(
 def count_files(
     paths: List[Path], spans_key: str, reach: "Reach"
 ) -> "Dict[str, Statistics]":
-    """Count files, or folders of files.
+    """Compute the statistics of files, or folders of files.
 
-    RETURNS (Dict[str, Statistics]): by name; by whole path where names are equal.
-    RAISES (ValueError): SP056 for a file that spaCy has not written, SP061 for nothing.
+    RETURNS (Dict[str, Statistics]): by file name, or by path if names are not unique.
+    RAISES (ValueError): SP056 for a file that spaCy did not write, SP061 if there is no
+        file.
     """
     from ..corpus.conversion import read_plain_docs
     from ..corpus.statistics import count_docs
@@ -86,9 +87,9 @@ def count_files(
 
 
 def render(counts: "Dict[str, Statistics]", format: str) -> str:
-    """RETURNS (str): the counts as "text", "json" or "markdown".
+    """RETURNS (str): the counts in the format "text", "json" or "markdown".
 
-    RAISES (ValueError): SP062 for another format.
+    RAISES (ValueError): SP062 for any other format.
     """
     from ..corpus.count_tables import as_markdown, as_text, lay_out
     from ..corpus.options import check_choice

@@ -4,22 +4,23 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import typer
+from spacy.util import load_model
 from wasabi import msg
 
 from ..errors import Warnings
 from ..evaluation.tables import percent
 from .app import app
 from .progress import track
-from .shell import CODE, FORCE, GPU, KEY, MODEL, load, plain_errors, prepare
+from .shell import CODE, FORCE, GPU, KEY, MODEL, plain_errors, prepare
 
 
 @app.command("tune")
 def tune_cli(
     model: str = MODEL,
-    dev: Path = typer.Argument(..., help="Annotated documents to choose on"),
+    dev: Path = typer.Argument(..., help="Annotated documents to tune on"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for the pipeline"),
     test: Optional[Path] = typer.Option(
-        None, "--test", "-t", help="Other documents, to see what the choice is worth"
+        None, "--test", "-t", help="Other documents, to measure the effect"
     ),
     per_label: bool = typer.Option(False, help="A threshold for each label"),
     beta: float = typer.Option(1.0, min=0.01, help="Above 1, recall counts more"),
@@ -32,9 +33,9 @@ def tune_cli(
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Choose thresholds and a temperature, and write them into a copy of the pipeline.
+    """Tune thresholds and temperature, and save a copy of the pipeline with them.
 
-    OUTPUT gets the pipeline and tuning.json, with scores before and after.
+    Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
     from ..evaluation.tuning import Goal, tune
     from ..files import new_folder, require_absent, write_json
@@ -43,8 +44,8 @@ def tune_cli(
     with plain_errors():
         prepare(gpu_id, code_path)
         if not force:
-            require_absent(output)  # before the long work
-        nlp = load(model)
+            require_absent(output)  # fail early
+        nlp = load_model(model)
         found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
         with new_folder(output, force=force) as folder:
             nlp.to_disk(folder)

@@ -1,4 +1,4 @@
-"""From any format to any other, with an account of what is lost."""
+"""Convert corpora between formats, and record the entities that are lost."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,11 +23,11 @@ LONGEST_TEXT = 10**9
 
 
 class Summary(NamedTuple):
-    """What a conversion did.
+    """The result of a conversion.
 
-    documents, tokens, spans (int): that were written.
-    empty (int): documents without tokens, which are left out.
-    lost (LostSpans): what was not written.
+    documents, tokens, spans (int): numbers of written documents, tokens and spans.
+    empty (int): documents without tokens, which are skipped.
+    lost (LostSpans): entities that were not written.
     """
 
     documents: int
@@ -38,27 +38,26 @@ class Summary(NamedTuple):
 
     @property
     def n_total(self) -> int:
-        """Entities of the source, without repeated ones."""
+        """Number of entities in the source, without duplicates."""
         return self.spans + self.lost.n_lost
 
     @property
     def share_lost(self) -> float:
-        """Share of entities that are not in the output."""
+        """Share of entities that are missing from the output."""
         return self.lost.n_lost / self.n_total if self.n_total else 0.0
 
 
-def silent(message: str) -> None:
-    """Take a note that nobody wants."""
+def ignore_note(message: str) -> None:
+    """Ignore a message of a reader."""
 
 
 def resolve_format(
     source: Path, format: Optional[str], note: Note, encoding: str = "utf-8"
 ) -> str:
-    """RETURNS (str): the format that was named, or the one of the content.
+    """RETURNS (str): the given format, or the detected one.
 
-    RAISES (ValueError): SP050 for an encoding that does not exist, SP053 where no
-        format is recognised, SP061 where nothing is there, SP062 for a name that does
-        not exist.
+    RAISES (ValueError): SP050 for an unknown encoding, SP053 if no format is detected,
+        SP061 if the source is missing or empty, SP062 for an unknown format.
     """
     if format is not None:
         return check_choice("format", format, tuple(FORMATS))
@@ -74,16 +73,16 @@ def read_records(
     *,
     format: Optional[str] = None,
     options: ReadOptions = READ_DEFAULTS,
-    note: Note = silent,
+    note: Note = ignore_note,
 ) -> Iterator[Record]:
     """Read a file or a folder.
 
     source (Path): the file or folder.
-    format (Optional[str]): a key of `FORMATS`; None detects it.
+    format (Optional[str]): a key of `FORMATS`; None to detect it.
     options (ReadOptions): how to read.
-    note (Note): is told what was detected.
-    YIELDS (Record): documents as the source has them.
-    RAISES (ValueError): a coded error with file and line.
+    note (Note): called with messages about what was detected.
+    YIELDS (Record): documents as stored in the source.
+    RAISES (ValueError): an error that names file and line.
     """
     chosen = FORMATS[resolve_format(source, format, note, options.encoding)]
     for path in find_files(source, chosen):
@@ -98,23 +97,23 @@ def read_docs(
     read_options: ReadOptions = READ_DEFAULTS,
     doc_options: DocOptions = DOC_DEFAULTS,
     lost: Optional[LostSpans] = None,
-    note: Note = silent,
+    note: Note = ignore_note,
 ) -> Iterator[Doc]:
     """Read a file or a folder as documents.
 
     source (Path): file or folder.
-    nlp (Language): vocabulary, tokenizer where the source has no tokens, and whether
-        the language is written with spaces.
-    format (Optional[str]): of the source, a key of `FORMATS`; None detects it.
+    nlp (Language): provides the vocabulary, the tokenizer for sources without tokens,
+        and whether the language is written with spaces.
+    format (Optional[str]): format of the source, a key of `FORMATS`; None to detect it.
     read_options (ReadOptions): how to read.
     doc_options (DocOptions): how to build documents.
-    lost (LostSpans): is told what cannot be represented.
-    note (Note): is told what was detected.
-    YIELDS (Doc): with entities in `doc.spans[spans_key]`.
-    RAISES (ValueError): a coded error with file and line.
+    lost (LostSpans): collects the entities that cannot be represented.
+    note (Note): called with messages about what was detected.
+    YIELDS (Doc): documents with entities in `doc.spans[spans_key]`.
+    RAISES (ValueError): an error that names file and line.
     """
     account = LostSpans() if lost is None else lost
-    # Texts are only tokenized, which takes no memory to speak of.
+    # Texts are only tokenized, which needs little memory.
     nlp.max_length = max(nlp.max_length, LONGEST_TEXT)
     if read_options.separator is None:
         separator = " " if written_with_spaces(nlp) else ""
@@ -124,11 +123,12 @@ def read_docs(
 
 
 def read_plain_docs(path: Path) -> Iterator[Doc]:
-    """Read `.spacy` files as they are.
+    """Read `.spacy` files without changing the documents.
 
     path (Path): a file, or a folder of files.
     YIELDS (Doc): documents.
-    RAISES (ValueError): SP056 for a file that spaCy has not written, SP061 for nothing.
+    RAISES (ValueError): SP056 for a file that spaCy did not write, SP061 if there is no
+        file.
     """
     vocab = Vocab()
     for file in find_files(path, FORMATS["spacy"]):
@@ -146,15 +146,15 @@ def convert_corpus(
     doc_options: DocOptions = DOC_DEFAULTS,
     shard_tokens: int = SHARD_TOKENS,
     lost: Optional[LostSpans] = None,
-    note: Note = silent,
+    note: Note = ignore_note,
 ) -> Summary:
-    """Convert a file or a folder; the arguments are those of `read_docs`, and:
+    """Convert a file or a folder. For the other arguments, see `read_docs`.
 
-    target (Path): file or folder.
-    to (Optional[str]): one of `TARGETS`; None asks the name of the target.
-    shard_tokens (int): tokens in a file, where the target is a folder of them.
+    target (Path): file or folder to write.
+    to (Optional[str]): one of `TARGETS`; None to choose by the name of the target.
+    shard_tokens (int): tokens per file, if the target is a folder of `.spacy` files.
     RETURNS (Summary): counts.
-    RAISES (ValueError): a coded error, with file and line where it is about a file.
+    RAISES (ValueError): an error that names file and line, if it concerns a file.
     """
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note, read_options.encoding)
@@ -191,7 +191,7 @@ def _write_all(
             n_spans += len(doc.spans[key]) if key in doc.spans else 0
             n_spans -= lost.n_listed - before
         writer.close()
-    except BaseException:  # an interruption by the user too
+    except BaseException:  # including KeyboardInterrupt
         writer.discard()
         raise
     finally:
@@ -208,13 +208,13 @@ def make_writer(
     lean: bool,
     lost: LostSpans,
 ) -> Writer:
-    """Make the writer of a format.
+    """Create the writer of a format.
 
     target (Path): file or folder.
     to (str): one of `TARGETS`.
-    options (DocOptions): says what documents hold.
-    lean (bool): documents hold nothing but words, sentences and entities.
-    lost (LostSpans): is told of entities that the format cannot hold.
+    options (DocOptions): how the documents were built.
+    shard_tokens, lean: see `SpacyWriter`.
+    lost (LostSpans): collects the entities that the format cannot represent.
     RETURNS (Writer): the writer.
     """
     if to == "spacy":
@@ -228,7 +228,7 @@ def make_writer(
 
 
 def target_format(target: Path) -> str:
-    """RETURNS (str): the format that the name of a target asks for."""
+    """RETURNS (str): the format of a target, by its name."""
     if target.suffix in (".jsonl", ".json"):
         return "jsonl"
     return "conll" if target.suffix in (".conll", ".iob2", ".bio", ".tsv") else "spacy"

@@ -1,4 +1,4 @@
-"""Entities in several parts: left out, split or flagged, never fused into one."""
+"""Discontinuous entities: skip, split or flag them, but never fill their gaps."""
 
 from typing import Iterable, List, NamedTuple, Sequence, Tuple
 
@@ -7,8 +7,15 @@ from .records import Lost, Mention
 REASON = "discontinuous"
 
 
-class Parts(NamedTuple):
-    """An entity with the starts and exclusive ends of its parts, and its text."""
+class EntityParts(NamedTuple):
+    """An entity of one or more parts.
+
+    parts (Sequence[Tuple[int, int]]): starts and exclusive ends.
+    label (str): its type.
+    line (int): line in the file, counted from 1.
+    id (str): id of the entity.
+    text (str): its text.
+    """
 
     parts: Sequence[Tuple[int, int]]
     label: str
@@ -17,8 +24,8 @@ class Parts(NamedTuple):
     text: str
 
 
-class Settled(NamedTuple):
-    """Where entities go: to the entities, to the flagged parts, or nowhere."""
+class ResolvedParts(NamedTuple):
+    """The entities of a document: kept ones, flagged parts, and skipped ones."""
 
     mentions: List[Mention]
     fragments: List[Mention]
@@ -26,11 +33,11 @@ class Settled(NamedTuple):
 
 
 def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, int]]:
-    """Join parts that only white space separates, as at the end of a line.
+    """Join parts that are separated only by white space, for example a line break.
 
     parts (Sequence[Tuple[int, int]]): starts and exclusive ends, by characters.
-    text (str): what they are parts of.
-    RETURNS (List[Tuple[int, int]]): fewer parts, or the same.
+    text (str): the document.
+    RETURNS (List[Tuple[int, int]]): the joined parts.
     """
     joined: List[Tuple[int, int]] = []
     for start, end in sorted(parts):
@@ -41,21 +48,23 @@ def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, i
     return joined
 
 
-def settle_parts(entities: Iterable[Parts], choice: str, source: str) -> Settled:
-    """Decide about the entities of a document.
+def resolve_parts(
+    entities: Iterable[EntityParts], choice: str, source: str
+) -> ResolvedParts:
+    """Skip, split or flag the discontinuous entities of a document.
 
-    entities (Iterable[Parts]): those of one part are kept, whatever the choice.
+    entities (Iterable[EntityParts]): entities; those of one part are always kept.
     choice (str): "skip", "split" or "flag".
-    source (str): name of the file, for the account of what is lost.
-    RETURNS (Settled): where they go.
+    source (str): name of the file, for the list of lost entities.
+    RETURNS (ResolvedParts): the entities by outcome.
     """
-    settled = Settled([], [], [])
+    resolved = ResolvedParts([], [], [])
     for parts, label, line, name, text in entities:
         mentions = [Mention(start, end, label, line, name) for start, end in parts]
         if len(mentions) == 1 or choice == "split":
-            settled.mentions.extend(mentions)
+            resolved.mentions.extend(mentions)
         elif choice == "flag":
-            settled.fragments.extend(mentions)
+            resolved.fragments.extend(mentions)
         else:
-            settled.lost.append(Lost(source, line, text, label, REASON))
-    return settled
+            resolved.lost.append(Lost(source, line, text, label, REASON))
+    return resolved

@@ -1,4 +1,4 @@
-"""Records to documents: tokens, sentences and entities."""
+"""Build documents from records: tokens, sentences and entities."""
 
 import re
 from bisect import bisect_left
@@ -25,7 +25,7 @@ from .parts import (
 from .placing import Place, place_mentions
 from .records import CHARACTERS, Lost, Mention, Record
 
-# Parts of discontinuous entities go to a group of this name behind the key.
+# Suffix of the span group for the parts of discontinuous entities.
 FLAGGED = "_discontinuous"
 _LINE = re.compile(r"^(?=.*\S)", flags=re.MULTILINE)
 
@@ -35,13 +35,14 @@ def to_docs(
 ) -> Iterator[Doc]:
     """Build the document of a record, or a document for each of its sentences.
 
-    record (Record): what a reader has read.
-    nlp (Language): vocabulary, and tokenizer where the record has no tokens.
-    options (DocOptions): see there.
-    lost (LostSpans): is told what cannot be represented.
-    YIELDS (Doc): with entities in `doc.spans[spans_key]`; without such a group where
-        the record is not annotated.
-    RAISES (ValueError): SP063 for characters of a document that has tokens of spaCy.
+    record (Record): the record.
+    nlp (Language): provides the vocabulary, and the tokenizer if the record has no
+        tokens.
+    options (DocOptions): how to build documents.
+    lost (LostSpans): collects the entities that cannot be represented.
+    YIELDS (Doc): documents with entities in `doc.spans[spans_key]`, or without this
+        group if the record is not annotated.
+    RAISES (ValueError): SP063 for `characters` with an existing document.
     """
     lost.add(record.lost)
     if options.characters:
@@ -61,7 +62,7 @@ def to_docs(
                 lost=lost,
                 with_id=bool(suffix),
             )
-    existing = _existing(record, options.spans_key)
+    existing = _existing_spans(record, options.spans_key)
     for part in _parts(record, doc, starts, options, lost):
         for key, places in groups.items():
             _write_group(part, key, places, existing)
@@ -71,7 +72,7 @@ def to_docs(
 
 
 def make_doc(record: Record, nlp: Language) -> Doc:
-    """RETURNS (Doc): the tokens of a record, nothing else."""
+    """RETURNS (Doc): a document with the tokens of a record."""
     if record.doc is not None:
         return record.doc
     if record.words is None:
@@ -83,14 +84,14 @@ def make_doc(record: Record, nlp: Language) -> Doc:
 
 
 def written_with_spaces(nlp: Language) -> bool:
-    """RETURNS (bool): whether words stand apart; not in Chinese and Japanese."""
+    """RETURNS (bool): whether spaces separate words, unlike in Chinese and Japanese."""
     return bool(nlp.Defaults.writing_system["has_letters"])
 
 
 def by_characters(record: Record) -> Record:
-    """RETURNS (Record): the same with a token for each character of tokens or text.
+    """RETURNS (Record): the record with one token per character.
 
-    RAISES (ValueError): SP063 where it is a document of spaCy.
+    RAISES (ValueError): SP063 if the record is an existing document.
     """
     if record.doc is not None:
         raise ValueError(Errors.SP063.format(source=record.source, line=record.line))
@@ -108,14 +109,14 @@ def by_characters(record: Record) -> Record:
         return record
     starts, mentions = record.sentence_starts, record.mentions
     return record._replace(
-        mentions=None if mentions is None else _move(mentions, first),
-        fragments=_move(record.fragments, first),
+        mentions=None if mentions is None else _to_characters(mentions, first),
+        fragments=_to_characters(record.fragments, first),
         sentence_starts=None if starts is None else [first[i] for i in starts],
     )
 
 
 def _by_characters_of_text(record: Record) -> Record:
-    """RETURNS (Record): with a token for each character, but for a space behind one."""
+    """RETURNS (Record): one token per character; a following space is no token."""
     words: List[str] = []
     spaces: List[bool] = []
     for character in record.text:
@@ -127,23 +128,27 @@ def _by_characters_of_text(record: Record) -> Record:
     return record._replace(words=words, spaces=spaces)
 
 
-def _move(mentions: Sequence[Mention], first: List[int]) -> List[Mention]:
-    """Move mentions to the first characters of tokens; what is outside stays there."""
+def _to_characters(mentions: Sequence[Mention], first: List[int]) -> List[Mention]:
+    """Convert token offsets to character offsets.
+
+    first (List[int]): the first character of each token, and the number of characters.
+    RETURNS (List[Mention]): mentions; offsets outside of the text stay outside.
+    """
     size = len(first)
 
-    def moved(token: int) -> int:
+    def convert(token: int) -> int:
         if 0 <= token < size:
             return first[token]
         return -1 if token < 0 else first[-1] + 1
 
-    return [m._replace(start=moved(m.start), end=moved(m.end)) for m in mentions]
+    return [m._replace(start=convert(m.start), end=convert(m.end)) for m in mentions]
 
 
 def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
     """Set the sentence boundaries of a document.
 
     choice (str): see `DocOptions.sentences`.
-    RETURNS (Optional[List[int]]): first tokens of sentences; None for unknown.
+    RETURNS (Optional[List[int]]): first tokens of sentences; None if unknown.
     """
     if record.doc is not None and choice == "given":
         known = doc.has_annotation("SENT_START")
@@ -167,13 +172,13 @@ def _sentence_starts(doc: Doc, record: Record, choice: str) -> Optional[List[int
     given = None if starts is None else [s for s in starts if 0 <= s < len(doc)]
     if choice == "given":
         return given
-    # By punctuation, and where the file has boundaries (those of paragraphs, say).
+    # By punctuation, and at the boundaries of the file, such as those of paragraphs.
     (flags,) = Sentencizer().predict([doc])
     return [*(given or ()), *(index for index, flag in enumerate(flags) if flag)]
 
 
 def _tokens_at(doc: Doc, characters: Sequence[int]) -> List[int]:
-    """RETURNS (List[int]): the first tokens that begin there or behind."""
+    """RETURNS (List[int]): the first tokens at or after each of the characters."""
     begins = [token.idx for token in doc]
     found = (bisect_left(begins, character) for character in characters)
     return [index for index in found if index < len(begins)]
@@ -186,8 +191,8 @@ def _parts(
     options: DocOptions,
     lost: LostSpans,
 ) -> Iterator[Part]:
-    """YIELDS (Part): the document, or each sentence; sentences of an existing document
-    have its annotation.
+    """YIELDS (Part): the document, or its sentences, with the annotation of an existing
+    document.
     """
     if not options.split_sentences or not starts:
         yield Part(doc, 0)
@@ -205,8 +210,8 @@ class _Existing(NamedTuple):
     attrs: Dict[str, Any]
 
 
-def _existing(record: Record, key: str) -> Optional[_Existing]:
-    """RETURNS (Optional[_Existing]): None where the record is no existing document."""
+def _existing_spans(record: Record, key: str) -> Optional[_Existing]:
+    """RETURNS (Optional[_Existing]): None if the record is not an existing document."""
     if record.doc is None or record.mentions is None:
         return None
     attrs = record.doc.spans[key].attrs if key in record.doc.spans else {}
@@ -249,7 +254,7 @@ def _first_of_each(spans: Sequence[Span], places: Sequence[Place]) -> List[int]:
 def _write_ents(doc: Doc, key: str, record: Record) -> List[Lost]:
     """Write the longest entities that do not overlap to `doc.ents`.
 
-    RETURNS (List[Lost]): the others.
+    RETURNS (List[Lost]): the other entities.
     """
     spans = list(doc.spans[key])
     chosen = filter_spans(spans)

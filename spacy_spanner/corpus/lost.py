@@ -1,4 +1,4 @@
-"""The account of entities that are not in the output: a table, counts, a verdict."""
+"""Record the entities that are missing from the output, in a table and as counts."""
 
 import csv
 from collections import Counter
@@ -7,18 +7,18 @@ from typing import Any, Iterable, List, Optional
 
 from .records import Lost
 
-# A repeated entity is in the table, but nothing of it is missing in the output.
+# Duplicates are listed in the table, but do not count as lost.
 DUPLICATE = "duplicate"
 COLUMNS = ("file", "line", "text", "label", "reason")
-# Rows that are kept for whoever asks; the table has them all.
+# Number of lost entities to keep in memory.
 N_EXAMPLES = 5
 
 
 class LostSpans:
-    """Count lost entities, and write each to a CSV file as soon as it is known.
+    """Count lost entities, and write each to a CSV file immediately.
 
-    path (Optional[Path]): the file, which is made when there is something to write;
-        None counts only.
+    path (Optional[Path]): the file, created with the first lost entity; None to only
+        count.
     """
 
     def __init__(self, path: Optional[Path] = None) -> None:
@@ -30,7 +30,7 @@ class LostSpans:
             path.unlink(missing_ok=True)
 
     def add(self, rows: Iterable[Lost]) -> None:
-        """Take note of lost entities."""
+        """Record lost entities."""
         for row in rows:
             self.reasons[row.reason] += 1
             if len(self.examples) < N_EXAMPLES:
@@ -47,16 +47,16 @@ class LostSpans:
 
     @property
     def n_listed(self) -> int:
-        """Rows of the table."""
+        """Number of rows in the table."""
         return sum(self.reasons.values())
 
     @property
     def n_lost(self) -> int:
-        """Entities that are missing in the output; repeated ones are not."""
+        """Number of entities that are missing from the output, without duplicates."""
         return sum(n for reason, n in self.reasons.items() if reason != DUPLICATE)
 
     def close(self) -> None:
-        """Finish the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,35 +1,26 @@
-"""The choices that are left to the user; what is not given is detected or asked."""
+"""Options for reading corpora and building documents."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Optional, Tuple
 
 from ..errors import Errors
 
-ENDS = ("auto", "inclusive", "exclusive")
-DISCONTINUOUS = ("skip", "split", "flag")
-EXTENTS = ("extent", "head")
-GENIA_CLASSES = ("five", "all")
-ALIGNMENTS = ("strict", "contract", "expand")
-SENTENCES = ("given", "lines", "rules", "none")
-WINDOWS = ("sentence", "doc")
-SET_ENTS = ("off", "longest")
-
 _CHOICES: Dict[str, Tuple[str, ...]] = {
-    "ends": ENDS,
-    "discontinuous": DISCONTINUOUS,
-    "mention": EXTENTS,
-    "genia_classes": GENIA_CLASSES,
-    "align": ALIGNMENTS,
-    "sentences": SENTENCES,
-    "window": WINDOWS,
-    "set_ents": SET_ENTS,
+    "ends": ("auto", "inclusive", "exclusive"),
+    "discontinuous": ("skip", "split", "flag"),
+    "mention": ("extent", "head"),
+    "genia_classes": ("five", "all"),
+    "align": ("strict", "contract", "expand"),
+    "sentences": ("given", "lines", "rules", "none"),
+    "window": ("sentence", "doc"),
+    "set_ents": ("off", "longest"),
 }
 
 
 def check_choice(name: str, value: str, choices: Tuple[str, ...]) -> str:
     """RETURNS (str): the value.
 
-    RAISES (ValueError): SP062 where it is none of the choices.
+    RAISES (ValueError): SP062 if it is not one of the choices.
     """
     if value not in choices:
         raise ValueError(
@@ -47,22 +38,23 @@ def _check(options: Any) -> None:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files are read.
+    """How to read files.
 
-    encoding (str): of the text.
-    tag_columns (Tuple[int, ...]): columns with tags, counted from 0, from the back if
-        negative; empty for detection.
-    ends (str): whether the end of an entity is its last token or the one behind it.
-    discontinuous (str): entities in several parts: left out ("skip"), each part an
-        entity ("split"), or parts with the entity's id in a group of their own
-        ("flag").
+    encoding (str): encoding of the text.
+    tag_columns (Tuple[int, ...]): columns with tags, counted from 0, or from the last
+        if negative; empty to detect them.
+    ends (str): whether the ends of entities are "inclusive" or "exclusive"; "auto" to
+        detect it.
+    discontinuous (str): discontinuous entities are skipped ("skip"), split into one
+        entity per part ("split"), or their parts are written to a separate group, with
+        the entity's id ("flag").
     mention (str): "extent" or "head" of ACE's mentions.
     genia_classes (str): the "five" classes of the usual task, or "all" of the ontology.
-    label_names (Tuple[str, ...]): names of tags that are numbers.
+    label_names (Tuple[str, ...]): names of numeric tags.
     documents (Optional[Tuple[str, ...]]): names of the documents to read; None for all.
-    separator (Optional[str]): what stands between two sentences that a file has on two
-        lines; None for a space, or nothing in languages that are written without.
-    spans_key (str): group of existing documents.
+    separator (Optional[str]): text between two sentences of a file with one sentence
+        per line; None for a space, or nothing in languages written without spaces.
+    spans_key (str): span group of existing documents.
     """
 
     encoding: str = "utf-8"
@@ -82,18 +74,19 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class DocOptions:
-    """How documents are built.
+    """How to build documents.
 
-    spans_key (str): the group that gets the entities.
-    align (str): boundaries inside tokens: lost ("strict"), or moved to the tokens
-        inside ("contract") or around ("expand").
-    sentences (str): sentence boundaries as the file has them ("given"), those and by
-        punctuation ("rules"), at line breaks ("lines"), or "none".
-    window (str): "sentence" loses entities that cross a sentence boundary, which a
+    spans_key (str): span group for the entities.
+    align (str): entities with boundaries inside tokens are lost ("strict"), reduced to
+        the tokens inside ("contract") or expanded to whole tokens ("expand").
+    sentences (str): sentence boundaries of the file ("given"), also by punctuation
+        ("rules"), at line breaks ("lines"), or "none".
+    window (str): "sentence" drops entities that cross a sentence boundary, which a
         component with this window can neither learn nor predict; "doc" keeps them.
-    characters (bool): every character becomes a token.
-    split_sentences (bool): every sentence becomes a document.
-    set_ents (str): "longest" writes entities that do not overlap to `doc.ents` too.
+    characters (bool): make every character a token.
+    split_sentences (bool): make every sentence a document.
+    set_ents (str): "longest" also writes the longest non-overlapping entities to
+        `doc.ents`.
     """
 
     spans_key: str = "ents"

@@ -1,4 +1,4 @@
-"""Sentences as documents of their own, and what they keep of the whole document."""
+"""Split documents into sentences, with their annotation."""
 
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Union
 
@@ -10,22 +10,22 @@ from .records import Lost, Record
 
 
 class Part(NamedTuple):
-    """A sentence, or a whole document, and its first token in the whole document."""
+    """A sentence or a whole document, and its offset in the whole document."""
 
     doc: Doc
     offset: int
 
     def holds(self, start: int, end: int) -> bool:
-        """RETURNS (bool): whether tokens of the whole document are inside."""
+        """RETURNS (bool): whether it contains tokens of the whole document."""
         return self.offset <= start and end <= self.offset + len(self.doc)
 
 
 def split_words(doc: Doc, starts: Sequence[int]) -> Iterator[Part]:
-    """Split a document of which nothing but words is known.
+    """Split a document without annotation.
 
     doc (Doc): the document.
     starts (Sequence[int]): first tokens of the sentences.
-    YIELDS (Part): sentences with their words.
+    YIELDS (Part): sentences.
     """
     for start, end in zip(starts, [*starts[1:], len(doc)]):
         tokens = doc[start:end]
@@ -40,14 +40,14 @@ def split_words(doc: Doc, starts: Sequence[int]) -> Iterator[Part]:
 def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[Part]:
     """Split a document with all its annotation.
 
-    Categories and other data of the whole document go to each of its sentences.
+    Each sentence gets the categories and other data of the whole document.
 
     doc (Doc): the document.
     starts (Sequence[int]): first tokens of the sentences.
-    without (str): the group of spans that is written later.
+    without (str): a span group to leave out.
     YIELDS (Part): sentences.
     """
-    # The arguments that spare an array for each sentence are missing in spaCy's hints.
+    # spaCy's hints lack the arguments that avoid an array per sentence.
     head: Any = doc._get_array_attrs()
     array = doc.to_array(head)
     for start, end in zip(starts, [*starts[1:], len(doc)]):
@@ -67,8 +67,8 @@ def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[P
 
 
 def _own_data(doc: Doc) -> Dict[Any, Any]:
-    """RETURNS (Dict[Any, Any]): the data of a sentence, without that of tokens and
-    spans of others, whose characters are outside.
+    """RETURNS (Dict[Any, Any]): the user data of a sentence, without that of tokens and
+    spans of other sentences.
     """
 
     def is_own(key: Any) -> bool:
@@ -83,7 +83,7 @@ def _own_data(doc: Doc) -> Dict[Any, Any]:
 
 
 def set_sentence_starts(doc: Doc, starts: Sequence[int]) -> None:
-    """Make these tokens the first of sentences, and no others."""
+    """Make exactly these tokens the first of sentences."""
     flags = np.full(len(doc), -1, dtype=np.int64)
     flags[list(starts)] = 1
     attrs: Any = ["SENT_START"]
@@ -94,14 +94,14 @@ def set_sentence_starts(doc: Doc, starts: Sequence[int]) -> None:
 def copy_spans(
     spans: Sequence[Span], attrs: Dict[str, Any], chosen: List[int], to: Part, key: str
 ) -> None:
-    """Write spans of the whole document to a part, with their ids and scores.
+    """Copy spans of the whole document to a part, with their ids and scores.
 
-    spans (Sequence[Span]): of the whole document.
-    attrs (Dict[str, Any]): of their group; `scores` has one for each of the spans, or
-        for the first of them.
-    chosen (List[int]): indices of the spans to write.
-    to (Part): gets the group.
-    key (str): of the group.
+    spans (Sequence[Span]): spans of the whole document.
+    attrs (Dict[str, Any]): attributes of their group; there may be fewer `scores` than
+        spans.
+    chosen (List[int]): indices of the spans to copy.
+    to (Part): the part.
+    key (str): key of the group.
     """
     attrs = dict(attrs)
     scores = attrs.get("scores")
@@ -126,12 +126,12 @@ def copy_spans(
 def lost_by_splitting(
     record: Record, starts: Sequence[int], without: str
 ) -> Iterator[Lost]:
-    """List what no sentence can hold.
+    """List the spans that cross a sentence boundary.
 
-    record (Record): with the document.
+    record (Record): the record of an existing document.
     starts (Sequence[int]): first tokens of the sentences.
-    without (str): the group whose losses are listed elsewhere; that of `doc.ents`
-        where there is no such group.
+    without (str): the span group to leave out; if it is missing, `doc.ents` are left
+        out instead.
     YIELDS (Lost): spans of other groups, and entities of `doc.ents`.
     """
     others: Dict[str, Iterable[Span]] = dict(record.doc.spans)

@@ -1,4 +1,4 @@
-"""Put the mentions of a record on tokens; what has no place is lost."""
+"""Align the mentions of a record with tokens; mentions that do not fit are lost."""
 
 from bisect import bisect_right
 from typing import List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -33,14 +33,14 @@ def place_mentions(
 ) -> List[Place]:
     """Find the tokens of mentions.
 
-    mentions (Sequence[Mention]): of the record.
-    record (Record): says what they count, and where it was read.
+    mentions (Sequence[Mention]): mentions of the record.
+    record (Record): the record.
     doc (Doc): the document of the record.
     align (str): see `DocOptions`.
-    sentences (Optional[Sequence[int]]): first tokens of the sentences that no entity
-        may leave; None where it may.
-    lost (LostSpans): gets those that have no place.
-    with_id (bool): mentions with different ids are different.
+    sentences (Optional[Sequence[int]]): first tokens of sentences, whose boundaries no
+        entity may cross; None for no such limits.
+    lost (LostSpans): collects the mentions that do not fit.
+    with_id (bool): whether mentions with different ids are different.
     RETURNS (List[Place]): in document order, without exact duplicates.
     """
     found: Set[Place] = set()
@@ -62,7 +62,7 @@ def place_mentions(
 
 
 def _problem(mention: Mention, record: Record, doc: Doc) -> str:
-    """RETURNS (str): why it has no place in any document; empty if it may have one."""
+    """RETURNS (str): what is wrong with the offsets of a mention; empty if nothing."""
     size = len(doc) if record.unit != CHARACTERS else len(doc.text)
     if mention.start >= mention.end:
         return EMPTY
@@ -70,13 +70,13 @@ def _problem(mention: Mention, record: Record, doc: Doc) -> str:
 
 
 def _align(mention: Mention, doc: Doc, align: str) -> Tuple[int, int]:
-    """RETURNS (Tuple[int, int]): tokens; none where boundaries do not fit."""
+    """RETURNS (Tuple[int, int]): tokens; (0, 0) if the boundaries do not fit."""
     span = doc.char_span(mention.start, mention.end, alignment_mode=align)
     return (span.start, span.end) if span is not None else (0, 0)
 
 
 def crosses(start: int, end: int, sentences: Sequence[int]) -> bool:
-    """RETURNS (bool): whether a span leaves its sentence, given all first tokens."""
+    """RETURNS (bool): whether a span crosses the start of a sentence."""
     return bisect_right(sentences, start) != bisect_right(sentences, end - 1)
 
 

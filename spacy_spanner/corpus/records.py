@@ -1,24 +1,24 @@
-"""What readers yield and what cannot be kept: plain values, one for each document."""
+"""The values that readers yield, one record per document."""
 
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
-# Readers tell what they have detected; the command prints it.
+# Called by readers with messages about what they detected.
 Note = Callable[[str], None]
 
 TOKENS, CHARACTERS = "tokens", "characters"
-# Reasons of losses that several parts know.
+# Reasons why entities are lost.
 OUTSIDE = "outside of the text"
 DIFFERENT = "the text at this place is another"
 MISALIGNED = "boundaries inside tokens"
 
 
 class Mention(NamedTuple):
-    """An entity as a file has it.
+    """An entity of a file.
 
-    start, end (int): tokens or characters, as the record says; `end` is exclusive.
+    start, end (int): offsets in the unit of the record; `end` is exclusive.
     label (str): its type.
-    line (int): where the file has it, counted from 1.
-    id (str): name of the entity, where several mentions are parts of one.
+    line (int): line in the file, counted from 1.
+    id (str): id of the entity, for the parts of a discontinuous one.
     """
 
     start: int
@@ -29,13 +29,13 @@ class Mention(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """An entity that is not in the output.
+    """An entity that is missing from the output.
 
-    file (str): where it was read.
-    line (int): the line, counted from 1.
+    file (str): name of the file.
+    line (int): line in the file, counted from 1.
     text (str): its text.
     label (str): its type.
-    reason (str): why it is not there.
+    reason (str): why it is missing.
     """
 
     file: str
@@ -46,19 +46,19 @@ class Lost(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A document as a file has it.
+    """A document of a file.
 
     source (str): name of the file.
-    line (int): where the document begins, counted from 1.
-    mentions (Sequence[Mention]): entities; None where the document is not annotated.
-    words (Optional[List[str]]): its tokens, where the file has tokens.
-    spaces (Optional[List[bool]]): whether a space follows each; None where unknown.
-    text (str): the text, where the file has no tokens.
-    unit (str): what mentions and sentences count: `TOKENS` or `CHARACTERS`.
-    sentence_starts (Optional[Sequence[int]]): None where sentences are unknown.
+    line (int): first line of the document, counted from 1.
+    mentions (Optional[Sequence[Mention]]): entities; None if it is not annotated.
+    words (Optional[List[str]]): tokens, if the file is tokenized.
+    spaces (Optional[List[bool]]): whether a space follows each token; None if unknown.
+    text (str): the text, if the file is not tokenized.
+    unit (str): unit of the offsets of mentions and sentences: `TOKENS` or `CHARACTERS`.
+    sentence_starts (Optional[Sequence[int]]): offsets; None if unknown.
     fragments (Sequence[Mention]): parts of discontinuous entities, with their ids.
-    lost (Sequence[Lost]): what the reader cannot represent.
-    doc (Any): the document itself, where the file holds spaCy's own documents.
+    lost (Sequence[Lost]): entities that the reader cannot represent.
+    doc (Any): the `Doc`, if the file is a `.spacy` file.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Text out of SGML, with the way from offsets of the annotation to its characters."""
+"""Extract the text of SGML files, and map offsets of the annotation to it."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -14,12 +14,13 @@ _PIECE = re.compile(
 
 
 class PlainText(NamedTuple):
-    """What can be read of a marked-up text.
+    """The text of a file without markup.
 
-    text (str): one space for all white space and all markup; escapes are resolved.
-    places (List[int]): offset of each character, as the annotation counts.
-    breaks (List[int]): characters in front of which a tag or a blank line stands.
-    stop (int): the offset behind the last character.
+    text (str): the text; white space and markup are reduced to single spaces, escapes
+        are resolved.
+    places (List[int]): offset of each character, as counted by the annotation.
+    breaks (List[int]): characters that follow a tag or a blank line.
+    stop (int): end offset of the last character.
     """
 
     text: str
@@ -30,8 +31,8 @@ class PlainText(NamedTuple):
     def find(self, start: int, end: int) -> Optional[Tuple[int, int]]:
         """Find the characters of an annotation.
 
-        start, end (int): offsets as the annotation counts; `end` is exclusive.
-        RETURNS (Optional[Tuple[int, int]]): None where they are not in the text.
+        start, end (int): offsets as counted by the annotation; `end` is exclusive.
+        RETURNS (Optional[Tuple[int, int]]): None if they are not in the text.
         """
         first, last = (
             bisect_left(self.places, start),
@@ -42,18 +43,18 @@ class PlainText(NamedTuple):
 
 
 def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> PlainText:
-    """Take the text out of a region.
+    """Extract the text of a region.
 
-    raw (str): the file.
+    raw (str): content of the file.
     count_tags (bool): whether offsets of the annotation count the characters of tags;
-        they always count escapes such as `&amp;` as they stand in the file.
-    region (Tuple[int, int]): offsets into the file; what is outside is not text.
+        they always count the unresolved escapes, such as `&amp;`.
+    region (Tuple[int, int]): start and end of the region in the file.
     RETURNS (PlainText): the text.
     """
     text: List[str] = []
     places: List[int] = []
     breaks: List[int] = []
-    tags = 0  # characters of tags so far that are not counted
+    tags = 0  # number of uncounted characters in tags so far
     pending, broken, stop = False, True, 0
     for piece in _PIECE.finditer(raw):
         start, end = piece.span()
@@ -76,14 +77,14 @@ def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> Plai
             stop = end - tags
             shown = unescape(piece.group())
             text.append(shown)
-            # An escape is one character, at the place where it begins.
+            # An escape is one character, with the offset of its beginning.
             places += range(place, place + len(shown))
     return PlainText("".join(text), places, breaks, stop)
 
 
 def find_region(raw: str, *tags: str) -> Tuple[int, int]:
-    """RETURNS (Tuple[int, int]): the content of the first of the elements that exists;
-    the whole file where none does.
+    """RETURNS (Tuple[int, int]): start and end of the content of the first of these
+    elements that exists, else of the whole file.
     """
     for tag in tags:
         opening = re.search(rf"<{tag}\b[^<>]*>", raw)
@@ -94,9 +95,9 @@ def find_region(raw: str, *tags: str) -> Tuple[int, int]:
 
 
 def same_text(one: str, two: str) -> bool:
-    """RETURNS (bool): whether texts are equal but for white space and escapes."""
-    return _squeezed(one) == _squeezed(two)
+    """RETURNS (bool): whether texts are equal apart from white space and escapes."""
+    return _without_space(one) == _without_space(two)
 
 
-def _squeezed(text: str) -> str:
+def _without_space(text: str) -> str:
     return "".join(unescape(unescape(text)).split())

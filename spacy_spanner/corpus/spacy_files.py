@@ -1,9 +1,9 @@
-"""Write documents to `.spacy` files, as fast as they are read.
+"""Write `.spacy` files, faster than spaCy does.
 
-spaCy's `DocBin.add` looks up nine strings for each token. Converted documents carry
-nothing but words, sentences and spans, so the strings of a document are those of its
-distinct new words. And `SpanGroup.to_bytes` makes a packer each time, which goes
-through the entry points of all installed packages: here one packer serves for all.
+spaCy's `DocBin.add` looks up nine strings for each token. Converted documents contain
+only words, sentences and spans, so only distinct new words need a lookup.
+`SpanGroup.to_bytes` creates a packer each time, which reads the entry points of all
+installed packages; here, one packer is reused.
 """
 
 import struct
@@ -16,18 +16,18 @@ from srsly.msgpack import Packer
 
 from ..files import Draft, DraftFolder
 
-# A file of half a million tokens takes a few megabytes.
+# Half a million tokens take a few megabytes.
 SHARD_TOKENS = 500_000
 LEAN_ATTRS = ("ORTH", "SENT_START")
 ENT_ATTRS = ("ENT_IOB", "ENT_TYPE")
 
 
-# A span as spaCy stores it: id, kb_id, label, start, end, and the two by characters.
+# spaCy's layout of a span: id, kb_id, label, start, end, start_char, end_char.
 _SPAN = struct.Struct(">QQQllll")
 
 
 def pack_groups(doc: Doc, packer: Packer) -> bytes:
-    """RETURNS (bytes): what `doc.spans.to_bytes()` would be."""
+    """RETURNS (bytes): the same as `doc.spans.to_bytes()`."""
     groups: Dict[bytes, List[str]] = {}
     for key, group in doc.spans.items():
         spans = [
@@ -40,7 +40,7 @@ def pack_groups(doc: Doc, packer: Packer) -> bytes:
 
 
 class LeanDocBin(DocBin):
-    """Documents of words, sentences, spans and perhaps entities.
+    """A `DocBin` for documents with only words, sentences, spans and entities.
 
     with_ents (bool): store `doc.ents` too.
     """
@@ -74,10 +74,10 @@ class SpacyWriter:
     """Write one `.spacy` file, or a folder of them.
 
     target (Path): a file, if its name ends in ".spacy"; otherwise a folder.
-    shard_tokens (int): tokens after which a folder gets another file. A single file is
-        kept in memory until it is complete.
-    lean (bool): documents carry nothing but words, sentences and spans.
-    with_ents (bool): and entities in `doc.ents`.
+    shard_tokens (int): tokens per file of a folder. A single file is kept in memory
+        until it is complete.
+    lean (bool): whether documents contain only words, sentences and spans.
+    with_ents (bool): whether lean documents also contain `doc.ents`.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class SpacyWriter:
         self.paths: List[Path] = []
 
     def add(self, doc: Doc) -> None:
-        """Write a document, or keep it for the next file."""
+        """Add a document, and write the file if it is full."""
         self._bin.add(doc)
         self._n_tokens += len(doc)
         if self.limit is not None and self._n_tokens >= self.limit:
@@ -122,8 +122,8 @@ class SpacyWriter:
         return self.target / f"{number:05}.spacy"
 
     def close(self) -> None:
-        """Write what is left, an empty file where there was nothing at all, and delete
-        further files of a larger corpus that was written here before.
+        """Write the remaining documents, or an empty file if there are none, and delete
+        surplus files of a larger corpus in this folder.
         """
         if self._n_tokens or not self.paths:
             self._flush()
@@ -136,6 +136,6 @@ class SpacyWriter:
             further += 1
 
     def discard(self) -> None:
-        """Delete what was written; what was there before stays."""
+        """Delete what was written, and keep earlier files."""
         if self._folder is not None:
             self._folder.discard()

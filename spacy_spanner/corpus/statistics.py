@@ -1,4 +1,4 @@
-"""Count a corpus: the tables of the papers, for any documents."""
+"""Corpus statistics as in the tables of the papers."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -18,12 +18,12 @@ from .tags import TokenSpan
 
 @dataclass(frozen=True)
 class Reach:
-    """What a model may reach: settings whose effect on a corpus is counted.
+    """Settings of a model that limit which entities it can predict.
 
-    max_width (int): longest span that is scored, in tokens.
-    window, max_window, stride: as the settings of the components.
-    seeds (Tuple[int, ...]): widths of spans that a regression starts from.
-    min_iou (float): overlap that a seed needs with an entity to be moved onto it.
+    max_width (int): maximum width of spans that are scored, in tokens.
+    window, max_window, stride: see the settings of the components.
+    seeds (Tuple[int, ...]): widths of the seed spans of a regression.
+    min_iou (float): minimum overlap of a seed span with an entity.
     """
 
     max_width: int = 12
@@ -56,19 +56,21 @@ class LabelCount:
 class Statistics:
     """Counts of a corpus.
 
-    documents, unannotated, sentences, tokens (int): documents without annotation count
-        as documents, but nothing of them is counted further.
-    longest_sentence (int): in tokens.
-    entities (int): without exact duplicates.
-    nested (int): those that share tokens with another.
-    crossing (int): those of them that overlap another without containment.
-    spans (int): entities that differ in boundaries.
+    documents (int): all documents.
+    unannotated (int): documents without annotation, which are not counted further.
+    sentences, tokens (int): sentences and tokens.
+    longest_sentence (int): length in tokens.
+    entities (int): entities without exact duplicates.
+    nested (int): entities that share tokens with another.
+    crossing (int): entities that overlap another without containment.
+    spans (int): distinct pairs of boundaries.
     multilabel (int): spans with several labels.
-    sentences_empty, sentences_nested (int): without any, and with nested entities.
-    across_sentences (int): entities that leave their sentence.
+    sentences_empty, sentences_nested (int): sentences without entities, and with nested
+        ones.
+    across_sentences (int): entities that cross a sentence boundary.
     lengths (Counter): entities by length in tokens.
-    labels (Dict[str, LabelCount]): by label.
-    reach (Reach): the settings of the following.
+    labels (Dict[str, LabelCount]): counts by label.
+    reach (Reach): settings for the following counts.
     in_width, in_window, by_seed (int): entities that are reachable.
     """
 
@@ -93,7 +95,7 @@ class Statistics:
     by_seed: int = 0
 
     def to_dict(self) -> Dict[str, Any]:
-        """RETURNS (Dict[str, Any]): all counts, as JSON can hold them."""
+        """RETURNS (Dict[str, Any]): all counts, for JSON."""
         values = dict(vars(self))
         values["reach"] = dict(vars(self.reach))
         values["labels"] = {
@@ -104,11 +106,11 @@ class Statistics:
 
 
 def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
-    """Count documents.
+    """Compute the statistics of documents.
 
     docs (Iterable[Doc]): the corpus.
-    key (str): the group with the entities; where it is missing, `doc.ents` count.
-    reach (Reach): what is asked about reachability.
+    key (str): the span group with the entities; if it is missing, `doc.ents` are used.
+    reach (Reach): settings that limit the reachable entities.
     RETURNS (Statistics): all counts.
     """
     found = Statistics(reach=reach)
@@ -128,7 +130,7 @@ def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
 
 
 def sentence_starts(doc: Doc) -> List[int]:
-    """RETURNS (List[int]): first tokens; without boundaries, that of the document."""
+    """RETURNS (List[int]): first tokens of sentences, or of the document if unknown."""
     if len(doc) and doc.has_annotation("SENT_START"):
         return [sent.start for sent in doc.sents]
     return [0] if len(doc) else []
@@ -174,7 +176,7 @@ def _count_entities(
 
 
 def crossing_spans(spans: Set[TokenSpan]) -> Set[TokenSpan]:
-    """RETURNS (Set[TokenSpan]): those that overlap another without containment."""
+    """RETURNS (Set[TokenSpan]): spans that overlap another without containment."""
     found: Set[TokenSpan] = set()
     open_spans: List[TokenSpan] = []
     for span in sorted(spans):
@@ -211,11 +213,13 @@ def _count_reach(
 
 
 def seed_overlap(table: SpanTable, seeds: np.ndarray) -> np.ndarray:
-    """Compute how well the best seed covers each entity.
+    """Compute the overlap of each entity with its best seed span.
 
-    The best seed of a width lies inside the entity, or around it, so that the overlap
-    is the smaller width by the larger.
+    The best seed of a width is inside or around the entity, so that the overlap is the
+    smaller width divided by the larger.
 
+    table (SpanTable): entities.
+    seeds (np.ndarray): widths of the seeds. Shape: (seed,)
     RETURNS (np.ndarray): intersection over union. Shape: (span,)
     """
     widths = (table.end - table.start)[:, None]

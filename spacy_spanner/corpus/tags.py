@@ -1,4 +1,4 @@
-"""Tags of layers and entities: every usual scheme in, IOB2 out."""
+"""Convert tags to entities (from any common scheme) and back (to IOB2)."""
 
 import re
 from typing import Any, Iterable, List, Sequence, Tuple
@@ -6,17 +6,17 @@ from typing import Any, Iterable, List, Sequence, Tuple
 TokenSpan = Tuple[int, int, str]
 
 TAG = re.compile(r"O|[BIMELSU]-\S+")
-# Some write the tags of nested entities into one column: "B-ORG|B-GPE".
+# Some files have the tags of nested entities in one column: "B-ORG|B-GPE".
 _SEVERAL = re.compile(r"\|[BIMELSU]-")
-# First letters of tags by what they do: BIO, BILUO, BIOES and BMES together.
+# Prefixes that begin or end an entity in BIO, BILUO, BIOES and BMES.
 OPENING, CLOSING = frozenset("BSU"), frozenset("ELSU")
 
 
 def tag_problem(tag: Any) -> str:
-    """Tell what is wrong with a tag.
+    """Check a tag.
 
-    tag (Any): what stands where a tag should.
-    RETURNS (str): the problem and what to do; empty for a tag.
+    tag (Any): the value.
+    RETURNS (str): the problem and what to do; empty for a valid tag.
     """
     if not isinstance(tag, str) or not TAG.fullmatch(tag):
         return f"{tag!r} is not a tag such as O, B-X, I-X or S-X"
@@ -29,11 +29,10 @@ def tag_problem(tag: Any) -> str:
 
 
 def decode_tags(tags: Sequence[str]) -> List[TokenSpan]:
-    """Read the entities of one layer, in any of the usual schemes.
+    """Read the entities of one layer, in any common scheme.
 
-    An entity opens with an opening tag, and with any other tag that cannot continue the
-    one before it; so an irregular sequence loses no entity, and IOB1 needs no rule of
-    its own.
+    An entity begins at an opening tag, and at any other tag that cannot continue the
+    previous one. So irregular sequences lose no entity, and IOB1 needs no special rule.
 
     tags (Sequence[str]): one tag per token.
     RETURNS (List[TokenSpan]): start, exclusive end and label.
@@ -55,12 +54,11 @@ def decode_tags(tags: Sequence[str]) -> List[TokenSpan]:
 
 
 def encode_layers(length: int, spans: Iterable[TokenSpan]) -> List[List[str]]:
-    """Write entities as layers of IOB2 tags, in as few layers as they need.
+    """Write entities as layers of IOB2 tags, in as few layers as possible.
 
-    Entities that share a token stand in different layers, the longer one further in
-    front.
+    Entities that share a token are in different layers, longer ones first.
 
-    length (int): tokens.
+    length (int): number of tokens.
     spans (Iterable[TokenSpan]): entities without exact duplicates.
     RETURNS (List[List[str]]): at least one layer, each with a tag per token.
     """

@@ -1,33 +1,33 @@
-"""Read files so that every mistake in them is told with file and line."""
+"""Read text and JSON files, with errors that name file and line."""
 
 import codecs
-import contextlib
 import json
 import re
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, NoReturn
+from typing import Any, Iterator, NamedTuple, NoReturn, TextIO
 
 from ..errors import Errors
 
-# Messages show no more of a broken line than this.
+# Maximum number of characters of a broken line in messages.
 SHOWN = 200
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BrokenFileError(ValueError):
-    """A mistake in a file, told with its line."""
+    """An error in a file; the message names the line."""
 
 
 def fail(
     source: object, line: int, problem: str, text: object = "", column: int = 1
 ) -> NoReturn:
-    """Stop at a broken line.
+    """Raise an error for a broken line.
 
     source (object): name of the file.
-    line, column (int): the place, counted from 1.
-    problem (str): what is wrong with it.
-    text (object): what stands there.
+    line, column (int): position, counted from 1.
+    problem (str): what is wrong.
+    text (object): the line.
     RAISES (BrokenFileError): SP001.
     """
     raise BrokenFileError(
@@ -45,61 +45,56 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     """Read a file line by line.
 
     path (Path): the file.
-    encoding (str): of its text; a byte order mark is skipped.
-    YIELDS (str): lines with their ends, which are all "\\n".
-    RAISES (ValueError): SP050 where bytes are not of the encoding.
+    encoding (str): encoding of the text; a byte order mark is skipped.
+    YIELDS (str): lines, which end in "\\n".
+    RAISES (ValueError): SP050 if the file has another encoding.
     """
-    try:
-        with path.open(encoding=_with_mark(encoding)) as lines:
-            yield from lines
-    except (UnicodeError, LookupError) as error:
-        raise ValueError(_describe(path, encoding, error)) from None
+    with _opened(path, encoding) as lines:
+        yield from lines
 
 
 def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> str:
     """Read a whole file.
 
-    newlines (bool): turn all ends of lines into "\\n"; otherwise every character
-        counts, as offsets into the file want it.
+    newlines (bool): convert all line ends to "\\n". Files with annotation by offsets
+        need the original characters.
     RETURNS (str): the text.
-    RAISES (ValueError): SP050 where bytes are not of the encoding.
+    RAISES (ValueError): SP050 if the file has another encoding.
     """
-    try:
-        newline = None if newlines else ""
-        with path.open(encoding=_with_mark(encoding), newline=newline) as file:
-            return file.read()
-    except (UnicodeError, LookupError) as error:
-        raise ValueError(_describe(path, encoding, error)) from None
+    with _opened(path, encoding, newline=None if newlines else "") as file:
+        return file.read()
 
 
 def read_head(path: Path, encoding: str, size: int) -> str:
-    """Read the beginning of a file, whatever its bytes are.
+    """Read the beginning of a file.
 
-    size (int): characters.
-    RETURNS (str): the text; what is not of the encoding is replaced.
-    RAISES (ValueError): SP050 for an encoding that does not exist, or cannot be told.
+    size (int): number of characters.
+    RETURNS (str): the text; characters that cannot be decoded are replaced.
+    RAISES (ValueError): SP050 for an unknown encoding.
     """
+    with _opened(path, encoding, errors="replace") as file:
+        return file.read(size)
+
+
+@contextmanager
+def _opened(path: Path, encoding: str, **options: Any) -> Iterator[TextIO]:
+    """Open a file; with UTF-8, a byte order mark is skipped."""
     try:
-        with path.open(encoding=_with_mark(encoding), errors="replace") as file:
-            return file.read(size)
+        is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        with path.open(
+            encoding="utf-8-sig" if is_utf8 else encoding, **options
+        ) as file:
+            yield file
     except (UnicodeError, LookupError) as error:
         raise ValueError(_describe(path, encoding, error)) from None
 
 
-def _with_mark(encoding: str) -> str:
-    """RETURNS (str): the encoding; the one of UTF-8 skips a byte order mark.
-
-    RAISES (LookupError): where there is no such encoding.
-    """
-    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-
-
 def _describe(path: Path, encoding: str, error: Exception) -> str:
-    """Find the line: the decoder works on blocks and does not know it."""
+    """RETURNS (str): the error with its line, which the decoder does not know."""
     line = 1
-    # What cannot be decoded becomes a surrogate, which no text contains.
+    # Bytes that cannot be decoded become surrogates, which no text contains.
     with (
-        contextlib.suppress(UnicodeError, LookupError),
+        suppress(UnicodeError, LookupError),
         path.open(encoding=encoding, errors="surrogateescape") as lines,
     ):
         broken = (n for n, text in enumerate(lines, 1) if _SURROGATE.search(text))
@@ -111,12 +106,12 @@ def _describe(path: Path, encoding: str, error: Exception) -> str:
 
 
 def is_visible(path: Path, folder: Path) -> bool:
-    """RETURNS (bool): whether a file belongs to a corpus; drafts are hidden."""
+    """RETURNS (bool): whether neither a file nor its folders are hidden."""
     return not any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 class JsonItem(NamedTuple):
-    """A value of a JSON file, and the line where it begins."""
+    """A value of a JSON file, and its first line."""
 
     line: int
     value: Any
@@ -127,20 +122,22 @@ def read_json_items(path: Path, encoding: str = "utf-8") -> Iterator[JsonItem]:
 
     path (Path): the file.
     YIELDS (JsonItem): objects of an array, or the value of each line.
-    RAISES (ValueError): SP001 where the file is not JSON.
+    RAISES (ValueError): SP001 if the file is not JSON.
     """
     first = next(filter(str.strip, read_lines(path, encoding)), "")
-    if _parses(first):
+    if _is_json_line(first):
         yield from _json_lines(path, encoding)
     else:
         yield from _json_values(read_text(path, encoding), path.name)
 
 
-def _parses(line: str) -> bool:
-    """Tell JSON Lines from an array: that an array fills one line makes it no line."""
+def _is_json_line(line: str) -> bool:
+    """RETURNS (bool): whether a line is a value of JSON Lines, not an array of
+    documents.
+    """
 
     def is_document(value: Any) -> bool:
-        """Documents are objects; those of spaCy 2 are pairs of text and object."""
+        """Documents are objects, or pairs of text and object (spaCy 2)."""
         is_pair = isinstance(value, list) and list(map(type, value)) == [str, dict]
         return is_pair or isinstance(value, dict)
 
@@ -158,9 +155,9 @@ def _json_lines(path: Path, encoding: str) -> Iterator[JsonItem]:
 
 
 def parse_json(text: str, source: str, line: int) -> Any:
-    """RETURNS (Any): the value of a text.
+    """RETURNS (Any): the parsed value.
 
-    RAISES (ValueError): SP001 with the line, where it is not JSON.
+    RAISES (ValueError): SP001 with the line, if it is not JSON.
     """
     text = text.rstrip()
     try:
@@ -174,7 +171,7 @@ def parse_json(text: str, source: str, line: int) -> Any:
 
 
 def _check_surrogates(text: str, source: str, line: int, value: Any) -> None:
-    """Halves of characters, escaped as "\\ud83d", decode but cannot be written."""
+    """Reject lone surrogates such as "\\ud83d", which can be parsed but not written."""
     if "\\ud" not in text and "\\uD" not in text:
         return
     if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
@@ -182,7 +179,7 @@ def _check_surrogates(text: str, source: str, line: int, value: Any) -> None:
 
 
 def _json_values(text: str, source: str) -> Iterator[JsonItem]:
-    """Yield the objects of an array, or values that follow each other."""
+    """YIELDS (JsonItem): objects of an array, or consecutive values."""
     decoder = json.JSONDecoder()
     position = _skip(text, 0)
     in_array = text[position : position + 1] == "["
@@ -220,4 +217,4 @@ def _end_of_array(text: str, position: int, source: str) -> None:
     rest = _skip(text, position + 1)
     if rest < len(text):
         line = 1 + text.count("\n", 0, rest)
-        fail(source, line, "text behind the array", text[rest:][:40])
+        fail(source, line, "text after the array", text[rest:][:40])

@@ -1,4 +1,4 @@
-"""Documents out to brat, JSON Lines and CoNLL layers; the readers read them back."""
+"""Write documents as brat, JSON Lines and CoNLL columns, for the readers to read."""
 
 import json
 import re
@@ -18,27 +18,27 @@ from .placing import CROSSING, EMPTY, crosses
 from .records import Lost
 from .tags import TokenSpan, encode_layers
 
-# A line of a text, whose ends may be those of any system.
+# Lines of a text, with any kind of line ends.
 _LINE, _LINE_END = re.compile(r"[^\r\n]+"), re.compile(r"[\r\n]+")
 
 
 class Writer(Protocol):
-    """What takes documents one at a time."""
+    """The interface of a writer."""
 
     def add(self, doc: Doc) -> None:
         """Write a document."""
 
     def close(self) -> None:
-        """Finish; only now what was there before is replaced."""
+        """Finish writing, and replace existing files."""
 
     def discard(self) -> None:
-        """Give up; what was there before stays."""
+        """Delete what was written, and keep existing files."""
 
 
 def _check_label(span: Span, target: str) -> str:
     """RETURNS (str): the label.
 
-    RAISES (ValueError): SP059 where a format of columns would tear it apart.
+    RAISES (ValueError): SP059 if it contains white space, which separates columns.
     """
     if span.label_.split() != [span.label_]:
         raise ValueError(Errors.SP059.format(label=span.label_, format=target))
@@ -46,12 +46,12 @@ def _check_label(span: Span, target: str) -> str:
 
 
 class JsonlWriter:
-    """One object a line: text, tokens, spans and first characters of sentences.
+    """Write JSON Lines in Prodigy's format, with the first characters of `sentences`.
 
-    The form is that of Prodigy. Documents without annotation have no `spans`.
+    Documents without annotation have no `spans`.
 
     path (Path): the file.
-    spans_key (str): the group to write.
+    spans_key (str): the span group to write.
     """
 
     def __init__(self, path: Path, spans_key: str) -> None:
@@ -90,23 +90,23 @@ class JsonlWriter:
 
 
 def json_span(span: Span) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): a span in the form of Prodigy."""
+    """RETURNS (Dict[str, Any]): a span in Prodigy's format."""
     return {
         "start": span.start_char,
         "end": span.end_char,
         "token_start": span.start,
-        "token_end": span.end - 1,  # Prodigy counts the last token
+        "token_end": span.end - 1,  # inclusive in Prodigy
         "label": span.label_,
     }
 
 
 class BratWriter:
-    """A pair of files for each document, numbered from 1.
+    """Write a pair of files for each document, numbered from 1.
 
-    Parts that the readers have flagged as discontinuous become one entity again.
+    Flagged parts of discontinuous entities become one entity again.
 
-    folder (Path): where to write.
-    spans_key (str): the group to write.
+    folder (Path): the folder.
+    spans_key (str): the span group to write.
     """
 
     def __init__(self, folder: Path, spans_key: str) -> None:
@@ -125,7 +125,7 @@ class BratWriter:
         for number, (label, parts) in enumerate(self._entities(doc), start=1):
             places = ";".join(f"{start} {end}" for start, end in parts)
             text = " ".join(doc.text[start:end] for start, end in parts)
-            text = _LINE_END.sub(" ", text)  # of an entity that is nothing else
+            text = _LINE_END.sub(" ", text)  # if an entity has only line ends
             lines.append(f"T{number}\t{label} {places}\t{text}\n")
         stem.with_suffix(".ann").write_text("".join(lines), encoding="utf8")
 
@@ -143,8 +143,8 @@ class BratWriter:
         return f"{number:06}"
 
     def close(self) -> None:
-        """Move all to the folder, and delete further files of a larger corpus that was
-        written there before.
+        """Move all files to the folder, and delete surplus files of a larger corpus
+        there.
         """
         self._draft.finish()
         further = self._n_docs + 1
@@ -159,7 +159,7 @@ class BratWriter:
 
 
 def _lines_of(span: Span) -> List[Tuple[int, int]]:
-    """RETURNS (List[Tuple[int, int]]): characters; brat parts entities at line ends."""
+    """RETURNS (List[Tuple[int, int]]): parts; brat splits entities at line ends."""
     parts = [
         (span.start_char + line.start(), span.start_char + line.end())
         for line in _LINE.finditer(span.text)
@@ -169,20 +169,19 @@ def _lines_of(span: Span) -> List[Tuple[int, int]]:
 
 
 class ColumnsWriter:
-    """Tokens and as many layers of IOB2 tags as the file needs, apart by tabs.
+    """Write tab-separated columns: tokens, and as many layers of IOB2 tags as needed.
 
-    Tokens of white space have no place in columns and are left out; no entity leaves
-    its sentence.
+    Tokens of white space are skipped. Entities that cross a sentence boundary are lost.
 
     path (Path): the file.
-    spans_key (str): the group to write.
-    lost (LostSpans): is told of entities that columns cannot hold.
+    spans_key (str): the span group to write.
+    lost (LostSpans): collects the entities that columns cannot represent.
     """
 
     def __init__(self, path: Path, spans_key: str, lost: LostSpans) -> None:
         self._path = path
         self._draft = Draft(path)
-        # How many columns all lines need is known at the end: they are written twice.
+        # The number of columns is known only at the end, so lines are written twice.
         folder = self._draft.path.parent
         self._file = TemporaryFile("w+", encoding="utf8", dir=folder)  # noqa: SIM115
         self._key = spans_key
@@ -191,7 +190,7 @@ class ColumnsWriter:
         self._n_docs = 0
 
     def add(self, doc: Doc) -> None:
-        """Write a document behind a `-DOCSTART-` line."""
+        """Write a `-DOCSTART-` line and a document."""
         self._n_docs += 1
         kept = [token.i for token in doc if token.text.strip()]
         starts = {0}
@@ -209,7 +208,7 @@ class ColumnsWriter:
     def _entities(
         self, doc: Doc, kept: List[int], starts: List[int]
     ) -> List[TokenSpan]:
-        """RETURNS (List[TokenSpan]): entities on the tokens that are kept."""
+        """RETURNS (List[TokenSpan]): entities, as indices of the kept tokens."""
         found: List[TokenSpan] = []
         for span in doc.spans.get(self._key) or ():
             start, end = bisect_left(kept, span.start), bisect_left(kept, span.end)
@@ -228,7 +227,7 @@ class ColumnsWriter:
         return found
 
     def close(self) -> None:
-        """Give all lines the same number of columns."""
+        """Write all lines with the same number of columns."""
         self._file.seek(0)
         with self._file, self._draft.path.open("w", encoding="utf8") as target:
             for line in self._file:

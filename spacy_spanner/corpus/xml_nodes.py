@@ -1,4 +1,4 @@
-"""XML as small trees that know their lines, one top element at a time."""
+"""Read XML as trees with line numbers, one top element at a time."""
 
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Union
@@ -6,9 +6,9 @@ from xml.parsers import expat
 
 from .text_files import BrokenFileError, fail
 
-# Bytes read at once: elements are given out as soon as their block is parsed.
+# Number of bytes to parse at once.
 BLOCK = 1 << 16
-# No corpus nests deeper; broken files may.
+# Only broken files are nested more deeply.
 MAX_DEPTH = 200
 
 
@@ -17,7 +17,7 @@ class Node:
 
     tag (str): its name.
     attrs (Dict[str, str]): its attributes.
-    line (int): where it begins.
+    line (int): its first line.
     children (List[Union[str, Node]]): text and elements, in order.
     """
 
@@ -30,7 +30,7 @@ class Node:
         self.children: List[Union[str, Node]] = []
 
     def elements(self, *tags: str) -> Iterator["Node"]:
-        """YIELDS (Node): elements of these names below, outermost first."""
+        """YIELDS (Node): the outermost descendants with these names."""
         for child in self.children:
             if isinstance(child, Node):
                 if child.tag in tags:
@@ -39,17 +39,17 @@ class Node:
                     yield from child.elements(*tags)
 
     def first(self, tag: str) -> Optional["Node"]:
-        """RETURNS (Optional[Node]): the first element of this name below."""
+        """RETURNS (Optional[Node]): the first descendant with this name."""
         return next(self.elements(tag), None)
 
     def text(self) -> str:
-        """RETURNS (str): all text below."""
+        """RETURNS (str): all text inside."""
         parts = (c if isinstance(c, str) else c.text() for c in self.children)
         return "".join(parts)
 
 
 class _Builder:
-    """Take the events of the parser and keep complete elements."""
+    """Build elements from the events of the parser."""
 
     def __init__(self, source: str, wanted: str) -> None:
         self.source = source
@@ -92,12 +92,12 @@ class _Builder:
 
 
 def read_xml(path: Path, wanted: str) -> Iterator[Node]:
-    """Read the elements of a name.
+    """Read the elements with a certain name.
 
     path (Path): the file.
-    wanted (str): name of the elements; those inside another belong to it.
-    YIELDS (Node): elements with all that is in them.
-    RAISES (ValueError): SP001 where the file is not XML.
+    wanted (str): name of the elements.
+    YIELDS (Node): the outermost elements with this name, with their content.
+    RAISES (ValueError): SP001 if the file is not XML.
     """
     builder = _Builder(path.name, wanted)
     with path.open("rb") as file:
@@ -110,7 +110,7 @@ def read_xml(path: Path, wanted: str) -> Iterator[Node]:
                 fail(path.name, error.lineno, problem, "", error.offset + 1)
             except BrokenFileError:
                 raise
-            except (LookupError, ValueError) as error:  # of the declared encoding
+            except (LookupError, ValueError) as error:  # unknown encoding
                 fail(path.name, 1, str(error))
             yield from builder.done
             builder.done = []

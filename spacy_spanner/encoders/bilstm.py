@@ -19,7 +19,7 @@ from ..settings import at_least, even, fraction, require
 from ..spans.windows import batch_windows
 
 InT = List[Floats2d]
-# Padded tokens that the LSTM reads at once.
+# Maximum number of padded tokens in a batch.
 BATCH_TOKENS = 16_384
 
 
@@ -31,15 +31,15 @@ def build_bilstm_encoder(
     depth: int = 1,
     dropout: float = 0.5,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Let an LSTM read the vectors of each document in both directions.
+    """Add a bidirectional LSTM on top of an encoder.
 
-    A document's vectors do not depend on the other documents of its batch.
+    A document's vectors do not depend on the other documents in its batch.
 
     tok2vec (Model): the encoder, or a listener to a shared one.
-    width (int): size of the output, both directions together; even.
+    width (int): output size, both directions together; even.
     depth (int): number of layers.
-    dropout (float): rate on the input of every layer; 0 at prediction.
-    RAISES (ValueError): SP002 for a value out of its limits.
+    dropout (float): dropout rate on the input of every layer during training.
+    RAISES (ValueError): SP002 for a value out of range.
     RETURNS (Model): documents to token vectors.
     """
     require(even, width=width)
@@ -67,14 +67,14 @@ def _build_module(n_in: int, _: int, *, width: int, dropout: float) -> nn.Module
 
 
 def init(model: Model, X: InT = None, Y: InT = None) -> None:  # type: ignore[assignment]
-    """Build the LSTM for the width of the vectors."""
+    """Build the LSTM for the input width."""
     if X:
         model.set_dim("nI", max(doc.shape[1] for doc in X))
     cast(LazyShim, model.shims[0]).create(model.get_dim("nI"), model.get_dim("nO"))
 
 
 def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
-    """Read every document from both sides. Shapes: (token, nI) to (token, nO)"""
+    """Run the LSTM on each document. Shapes: (token, nI) to (token, nO)"""
     module = switch(cast(LazyShim, model.shims[0]).module, is_train)
     lengths = np.asarray([len(doc) for doc in X], dtype=np.int64)
     inputs = [xp2torch(doc).requires_grad_(is_train) for doc in X]
@@ -83,7 +83,7 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
         for group in batch_windows(lengths, BATCH_TOKENS, power=1):
             group = group[lengths[group] > 0]
             if len(group):
-                _read_group(module, inputs, outputs, lengths, group)
+                _run_group(module, inputs, outputs, lengths, group)
 
     def backprop(d_outputs: InT) -> InT:
         pairs = [(y, dy) for y, dy in zip(outputs, d_outputs) if len(y)]
@@ -98,13 +98,14 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     return [cast(Floats2d, torch2xp(doc.detach())) for doc in outputs], backprop
 
 
-def _read_group(
+def _run_group(
     module: nn.Module,
     inputs: List[Tensor],
     outputs: List[Tensor],
     lengths: np.ndarray,
     group: np.ndarray,
 ) -> None:
+    """Run the LSTM on a group of documents and store their vectors in `outputs`."""
     padded = nn.utils.rnn.pad_sequence([inputs[i] for i in group], batch_first=True)
     vectors = module(WindowBatch(padded, lengths[group])).vectors
     for row, index in enumerate(group.tolist()):

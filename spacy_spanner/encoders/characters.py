@@ -1,4 +1,4 @@
-"""Vectors of tokens from their characters, as one feature among others."""
+"""Character-based token vectors, a feature of `spacy_spanner.Features.v1`."""
 
 from functools import partial
 from itertools import pairwise
@@ -13,18 +13,18 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
 
 from ..layers.torch_shim import LazyShim, switch
+from ..models.blocks.lstm import read_rows
 from ..spans.table import Ints
 from ..spans.windows import batch_windows
-from .character_lstm import CharacterLSTM
 
 InT = List[Doc]
 OutT = List[Floats2d]
 
-# Characters share this many vectors, by the remainder of their code points.
+# Size of the embedding table; the row of a character is its code point modulo this.
 N_CHARACTERS = 1024
-# Of longer words, the beginning and the end are read.
+# Longer words are reduced to their beginning and end.
 MAX_CHARACTERS = 64
-# Padded characters that are read at once.
+# Maximum number of padded characters in a batch.
 BATCH_CHARACTERS = 65_536
 
 
@@ -55,12 +55,12 @@ def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> Non
 
 
 def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
-    """Read each different word once. RETURNS: vectors (token, nO) of each document."""
+    """Encode each distinct word once. RETURNS: vectors (token, nO) of each document."""
     words: dict = {}
     rows = [words.setdefault(token.text, len(words)) for doc in docs for token in doc]
     module = switch(cast(LazyShim, model.shims[0]).module, is_train)
     with torch.set_grad_enabled(is_train):
-        vectors = _read_words(module, list(words), model.get_dim("nO"))
+        vectors = _encode_words(module, list(words), model.get_dim("nO"))
         flat = vectors[torch.as_tensor(rows, dtype=torch.int64, device=vectors.device)]
 
     def backprop(d_vectors: OutT) -> InT:
@@ -73,8 +73,8 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     return [array[start:end] for start, end in pairwise(bounds)], backprop
 
 
-def _read_words(module: nn.Module, words: List[str], width: int) -> Tensor:
-    """RETURNS (Tensor): (word, width)"""
+def _encode_words(module: nn.Module, words: List[str], width: int) -> Tensor:
+    """RETURNS (Tensor): vectors in the order of the words. (word, width)"""
     device = next(module.parameters()).device
     if not words:
         return torch.zeros(0, width, device=device)
@@ -85,14 +85,14 @@ def _read_words(module: nn.Module, words: List[str], width: int) -> Tensor:
         batch = torch.as_tensor(codes[group, :longest], device=device)
         parts.append(module(batch, lengths[group]))
         order.append(group)
-    place = torch.as_tensor(np.argsort(np.concatenate(order)), device=device)
-    return torch.cat(parts)[place]
+    row = torch.as_tensor(np.argsort(np.concatenate(order)), device=device)
+    return torch.cat(parts)[row]
 
 
 def encode_characters(words: List[str]) -> Tuple[Ints, Ints]:
-    """Turn words into rows of the table of characters.
+    """Convert words to rows of the embedding table.
 
-    words (List[str]): not empty each.
+    words (List[str]): non-empty words.
     RETURNS (Tuple[Ints, Ints]): rows, padded with 0 (word, character), and the number
         of characters of each word (word,).
     """
@@ -106,3 +106,29 @@ def encode_characters(words: List[str]) -> Tuple[Ints, Ints]:
     flat = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), "<u4")
     codes[np.arange(codes.shape[1]) < lengths[:, None]] = flat % N_CHARACTERS
     return codes, lengths
+
+
+class CharacterLSTM(nn.Module):
+    """A bidirectional LSTM over the characters of each word, with max pooling."""
+
+    def __init__(self, n_characters: int, n_in: int, n_out: int) -> None:
+        """Build the layers.
+
+        n_characters (int): rows of the embedding table.
+        n_in (int): size of a character vector.
+        n_out (int): size of a word vector, both directions together; even.
+        """
+        super().__init__()
+        self.embedding = nn.Embedding(n_characters, n_in)
+        self.lstm = nn.LSTM(n_in, n_out // 2, batch_first=True, bidirectional=True)
+
+    def forward(self, characters: Tensor, lengths: Ints) -> Tensor:
+        """Encode words.
+
+        characters (Tensor): rows of the table; padding is ignored. (word, character)
+        lengths (Ints): characters per word, at least one, on the host. (word,)
+        RETURNS (Tensor): (word, n_out)
+        """
+        vectors = self.embedding(characters)
+        read = read_rows(self.lstm, vectors, lengths, padding=-torch.inf)
+        return read.amax(dim=1)

@@ -1,4 +1,4 @@
-"""`spacy_spanner.Features.v1`: an encoder's vectors beside other features of tokens."""
+"""`spacy_spanner.Features.v1`: an encoder's vectors and other token features."""
 
 import warnings
 from typing import Callable, List, Optional, Sequence, Tuple, cast
@@ -19,9 +19,9 @@ InT = List[Doc]
 OutT = List[Floats2d]
 
 ATTRIBUTES = ("POS", "TAG", "DEP", "MORPH", "LEMMA", "ENT_TYPE", "ENT_IOB", "SHAPE")
-# What documents must have been annotated with; the shape is the tokenizer's.
+# Attributes that another component must set; the tokenizer sets the shape.
 ANNOTATIONS = set(ATTRIBUTES) - {"SHAPE"}
-# Rows of the table of an attribute's values, which are hashed into several each.
+# Rows of the embedding table of an attribute; each value is hashed into several.
 N_VALUES = 500
 
 a_list = Rule("a list", lambda value: isinstance(value, (list, tuple)))
@@ -37,18 +37,18 @@ def build_features(
     char_width: int = 25,
     char_lstm_width: int = 0,
 ) -> Model[InT, OutT]:
-    """Put features of tokens beside the vectors of an encoder.
+    """Concatenate an encoder's vectors with other features of the tokens.
 
     tok2vec (Model): the encoder, or a listener to a shared one.
-    vectors_width (int): size to which the static vectors of the pipeline
-        (`[initialize] vectors`) are mapped; the vectors themselves stay. 0 for none.
-    attrs (Sequence[str]): annotation to embed, such as POS or TAG. Other components
-        must set it before, also in training (`[training] annotating_components`).
-    attr_width (int): size of the embedding of each.
-    char_width (int): size of the embedding of a character.
-    char_lstm_width (int): size of a vector that a bidirectional LSTM makes of the
-        characters of a token, both directions together; 0 for none.
-    RAISES (ValueError): SP002 for a value out of its limits.
+    vectors_width (int): output size of a learned projection of the pipeline's static
+        vectors (`[initialize] vectors`), which are not trained. 0 to not use them.
+    attrs (Sequence[str]): attributes to embed, such as POS or TAG. Earlier components
+        must set them, also in training (`[training] annotating_components`).
+    attr_width (int): size of each attribute embedding.
+    char_width (int): size of a character embedding.
+    char_lstm_width (int): output size of a bidirectional LSTM over the characters of
+        each token, both directions together; 0 to not use characters.
+    RAISES (ValueError): SP002 for a value out of range.
     RETURNS (Model): documents to token vectors.
     """
     require(at_least(0), vectors_width=vectors_width)
@@ -80,7 +80,7 @@ def _attribute(attr: str, width: int) -> Model[InT, OutT]:
 
 
 def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:
-    """Initialize all features, and look whether the documents have them.
+    """Initialize all features, and check that the documents have them.
 
     RAISES (ValueError): SP018 when there are no static vectors.
     """
@@ -93,7 +93,7 @@ def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> Non
 
 
 def _width(vectors: OutT) -> int:
-    """RETURNS (int): size of the vectors; some encoders give empty documents none."""
+    """RETURNS (int): size of the vectors; some encoders give empty documents size 0."""
     return max((rows.shape[1] for rows in vectors), default=0)
 
 
@@ -107,7 +107,7 @@ def _check_documents(model: Model, docs: InT) -> None:
 
 
 def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
-    """Concatenate. RETURNS: vectors (token, nO) of each document."""
+    """Concatenate all features. RETURNS: vectors (token, nO) of each document."""
     outputs, callbacks = zip(*(layer(docs, is_train) for layer in model.layers))
     xp = model.ops.xp
     widths = [_width(vectors) for vectors in outputs]

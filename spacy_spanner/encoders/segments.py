@@ -1,8 +1,8 @@
-"""Texts of word pieces to the segments that a transformer sees at once. Numpy only.
+"""Split documents into the segments that a transformer encodes. Numpy only.
 
-A segment owns a run of tokens, whose vectors it delivers, and may see more around it:
-neighbouring sentences as context, or, where a sentence is longer than the transformer
-allows, the overlap with the segments before and behind.
+A segment owns a run of tokens, whose vectors are taken from it. It may include more
+pieces as context: neighbouring sentences or, where a sentence is too long for the
+transformer, the overlap with the previous and next segment.
 """
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
@@ -13,10 +13,10 @@ from ..spans.table import Ints
 
 
 class Segment(NamedTuple):
-    """A run of pieces of one document, and the run of its tokens that it delivers.
+    """A run of pieces of one document, and the tokens that it owns.
 
-    first, last (int): pieces that the transformer sees; `last` is exclusive.
-    start, end (int): tokens that get their vectors from here; `end` is exclusive.
+    first, last (int): pieces that are encoded; `last` is exclusive.
+    start, end (int): tokens that get their vectors from it; `end` is exclusive.
     """
 
     doc: int
@@ -35,15 +35,15 @@ def plan_segments(
     context: int,
     max_pieces: int,
 ) -> List[Segment]:
-    """Cut one document into segments; every token is owned exactly once.
+    """Split one document into segments; every token is owned exactly once.
 
     doc (int): index of the document.
     words (Ints): the token of each piece, ascending. Shape: (piece,)
-    n_tokens (int): tokens of the document.
+    n_tokens (int): number of tokens in the document.
     sentence_starts (Optional[Sequence[int]]): first tokens of sentences, if known.
-    context (int): sentences on each side that are seen too, as far as they fit.
-    max_pieces (int): bound of a segment's pieces.
-    RETURNS (List[Segment]): in the order of their tokens.
+    context (int): neighbouring sentences on each side to include, if they fit.
+    max_pieces (int): maximum number of pieces in a segment.
+    RETURNS (List[Segment]): segments in the order of their tokens.
     """
     inner = [start for start in sentence_starts or () if 0 < start < n_tokens]
     bounds = [0, *inner, n_tokens]
@@ -66,7 +66,7 @@ def plan_segments(
 def _with_context(
     edges: List[int], index: int, context: int, max_pieces: int
 ) -> Tuple[int, int]:
-    """Widen a sentence by its neighbours, the nearest first, while they fit."""
+    """Extend a sentence by its neighbours, the nearest first, while they fit."""
     first, last = index, index + 1
     for _ in range(context):
         if first > 0 and edges[last] - edges[first - 1] <= max_pieces:
@@ -79,9 +79,9 @@ def _with_context(
 def _stride(
     words: Ints, first: int, last: int, max_pieces: int
 ) -> List[Tuple[int, int, int]]:
-    """Cut a long sentence: (first seen, last seen, first owned) pieces of each part.
+    """Split a long sentence: the (first, last, first owned) pieces of each part.
 
-    Parts overlap by half, and own the middle: every piece is seen with context. A token
+    Parts overlap by half and own their middle, so that every piece has context. A token
     belongs to the part that owns its first piece.
     """
     step = max(max_pieces // 2, 1)
@@ -89,11 +89,11 @@ def _stride(
     for left in range(first, last - max_pieces + step, step):
         left = min(left, last - max_pieces)
         owned = left if left == first else left + max_pieces // 4
-        # Move on to where a token begins.
+        # Move on to the beginning of a token.
         while 0 < owned < last and words[owned] == words[owned - 1]:
             owned += 1
         cuts.append((left, left + max_pieces, owned))
-    # A part all of whose own pieces belong to a token that began before is not needed;
-    # of parts that begin to own at the same token, one is enough.
+    # Drop parts whose owned pieces all belong to a token of an earlier part, and keep
+    # one of the parts whose first owned token is the same.
     useful = {cut[2]: cut for cut in cuts if cut[2] < min(last, cut[1])}
     return list(useful.values())

@@ -1,8 +1,8 @@
 """`spacy_spanner.Transformer.v1`: a Hugging Face encoder that a component owns.
 
-Documents are encoded sentence by sentence where boundaries are known. Word pieces come
-from the fast tokenizer on the tokens of the document, so that alignment is exact, and
-pieces are pooled to tokens before anything leaves the device.
+Documents are encoded sentence by sentence where boundaries are known. The fast
+tokenizer splits the tokens of the document, so that the alignment is exact. Pieces are
+pooled to tokens on the device.
 """
 
 from itertools import pairwise
@@ -23,21 +23,23 @@ from ..layers.torch_shim import switch
 from ..layers.typed_vectors import TypedVectors
 from ..settings import at_least, one_of, require
 from ..spans.table import Ints
-from .piece_batches import (
+from .pretrained import PretrainedShim
+from .segments import Segment, plan_segments
+from .word_pieces import (
     N_SPECIAL,
     PieceBatch,
     PieceText,
     batch_segments,
+    encode_words,
     join_pieces,
     owner_of_tokens,
     restore_order,
 )
-from .pooling import POOLINGS, pool_pieces
-from .pretrained import PretrainedShim, encode_words
-from .segments import Segment, plan_segments
 
 InT = List[Doc]
 OutT = List[Floats2d]
+
+POOLINGS = ("mean", "max", "first")
 
 
 @registry.architectures("spacy_spanner.Transformer.v1")
@@ -56,19 +58,18 @@ def build_transformer(
     """Build an encoder from a pretrained transformer.
 
     name (str): a packaged model ("minilm"), a local folder, or a name on a model hub.
-    pooling (str): how pieces make a token: "mean", "max" or "first". Tokens without
-        pieces, such as white space, get zeros.
-    layers (int): how many of the last layers are averaged.
-    context (int): neighbouring sentences on each side that are seen but not labelled.
-    prompts (int): learned pieces for each label in front of the text, whose outputs
-        go to the span model as vectors of the labels (see `TypedVectors`). Needs a
-        span model that owns the encoder, and reads them (`type_inputs` of
-        span_offset).
-    max_pieces (int): longest input, with prompts and special pieces; what is longer is
-        strided.
-    batch_pieces (int): padded pieces that are encoded at once in prediction.
-    gradient_checkpointing (bool): less memory in training, for more time.
-    mixed_precision (bool): multiply in bfloat16.
+    pooling (str): how to combine the pieces of a token: "mean", "max" or "first".
+        Tokens without pieces, such as white space, get zeros.
+    layers (int): number of last layers to average.
+    context (int): neighbouring sentences on each side to encode as context only.
+    prompts (int): number of learned pieces per label that precede the text. The span
+        model gets their outputs as vectors of the labels (see `TypedVectors`). Needs a
+        span model that owns the encoder and reads them (`type_inputs` of span_offset).
+    max_pieces (int): maximum input length, with prompts and special pieces; longer
+        sentences are split into overlapping segments.
+    batch_pieces (int): maximum number of padded pieces in a batch.
+    gradient_checkpointing (bool): save memory in training at the cost of time.
+    mixed_precision (bool): multiply matrices in bfloat16.
     RETURNS (Model): documents to token vectors.
     """
     require(one_of(POOLINGS), pooling=pooling)
@@ -110,15 +111,15 @@ def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> Non
 
 
 def get_shim(model: Model) -> PretrainedShim:
-    """RETURNS (PretrainedShim): the holder of encoder and tokenizer."""
+    """RETURNS (PretrainedShim): the shim that holds encoder and tokenizer."""
     return cast(PretrainedShim, model.shims[0])
 
 
 def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     """Encode documents.
 
-    RETURNS (Tuple[OutT, Callable]): vectors (token, width) of each document, and with
-        prompts those of the labels (`TypedVectors`).
+    RETURNS (Tuple[OutT, Callable]): vectors (token, width) of each document, with
+        prompts as `TypedVectors`, and the callback for backpropagation.
     """
     with torch.set_grad_enabled(is_train):
         output = encode(get_shim(model), docs, model.attrs, is_train)
@@ -143,7 +144,7 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
 
 
 class Encoded(NamedTuple):
-    """What the transformer says of some documents.
+    """The vectors of several documents.
 
     flat (Tensor): vectors of the concatenated documents. (token, width)
     types (Optional[Tensor]): vectors of the labels. (segment, label, width)
@@ -156,9 +157,9 @@ class Encoded(NamedTuple):
 
 
 def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Encoded:
-    """Encode the segments of documents in groups of similar length.
+    """Encode the segments of documents in batches of similar length.
 
-    RETURNS (Encoded): in the order of the documents.
+    RETURNS (Encoded): vectors in the order of the documents.
     """
     module = switch(shim.module, is_train)
     text = split_text(shim, docs)
@@ -189,7 +190,7 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
 
 
 def split_text(shim: PretrainedShim, docs: InT) -> PieceText:
-    """RETURNS (PieceText): word pieces of the documents' own tokens."""
+    """RETURNS (PieceText): word pieces of the documents' tokens."""
     words = [[token.text for token in doc] for doc in docs]
     return join_pieces(encode_words(shim.tokenizer, words), list(map(len, docs)))
 
@@ -197,7 +198,7 @@ def split_text(shim: PretrainedShim, docs: InT) -> PieceText:
 def all_segments(
     shim: PretrainedShim, docs: InT, text: PieceText, options: Any
 ) -> List[Segment]:
-    """RETURNS (List[Segment]): what is encoded at once, in the order of its tokens."""
+    """RETURNS (List[Segment]): segments of all documents, in order."""
     max_pieces = min(options["max_pieces"], shim.max_pieces)
     room = max_pieces - N_SPECIAL - shim.n_prompts
     if room < 1:
@@ -225,8 +226,8 @@ def _encode_batch(
 ) -> Tuple[Tensor, Tensor]:
     """Run the transformer on a batch and pool its pieces.
 
-    RETURNS (Tuple[Tensor, Tensor]): vectors of the batch's tokens (token, width), and
-        of its prompts (batch, prompt, width).
+    RETURNS (Tuple[Tensor, Tensor]): vectors of the tokens (token, width), and of the
+        prompts (batch, prompt, width).
     """
     device = next(shim.module.parameters()).device
     ids, mask, row, column, local = (
@@ -238,3 +239,26 @@ def _encode_batch(
     pieces = hidden[row, shim.n_prompts + column].float()
     prompts = hidden[:, : shim.n_prompts].float()
     return pool_pieces(pieces, local, len(batch.token), pooling), prompts
+
+
+def pool_pieces(pieces: Tensor, token: Tensor, n_tokens: int, pooling: str) -> Tensor:
+    """Reduce the pieces of each token to one vector; tokens without pieces get zeros.
+
+    pieces (Tensor): (piece, width)
+    token (Tensor): the token of each piece. Shape: (piece,)
+    n_tokens (int): number of tokens.
+    pooling (str): "mean", "max" or "first".
+    RETURNS (Tensor): (token, width)
+    """
+    empty = pieces.new_zeros(n_tokens, pieces.shape[1])
+    if pooling == "max":
+        index = token[:, None].expand_as(pieces)
+        return empty.scatter_reduce(0, index, pieces, "amax", include_self=False)
+    if pooling == "first":
+        position = torch.arange(len(token), device=token.device)
+        missing = torch.full((n_tokens,), len(token), device=token.device)
+        first = missing.scatter_reduce(0, token, position, "amin")
+        padded = torch.cat([pieces, pieces.new_zeros(1, pieces.shape[1])])
+        return padded[first]
+    count = torch.bincount(token, minlength=n_tokens).clamp(min=1)
+    return empty.index_add(0, token, pieces) / count[:, None]

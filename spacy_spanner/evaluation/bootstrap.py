@@ -1,7 +1,7 @@
 """Confidence intervals and paired comparison by resampling documents.
 
-A document is the unit: its spans are not independent of each other. All samples are one
-product of matrices: how often a document is drawn, times its counts.
+Documents are resampled, not spans, because the spans of a document are not independent.
+The counts of all samples are one matrix product: draws per document, times its counts.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
@@ -14,7 +14,7 @@ from .readings import Reading
 
 N_SAMPLES = 1000
 CONFIDENCE = 0.95
-# Draws held in memory at once.
+# Maximum number of draws in memory.
 MAX_DRAWS = 5_000_000
 
 Doubles = NDArray[np.float64]
@@ -34,18 +34,17 @@ def count_matrix(
     matrix = np.zeros((len(readings), len(names), len(Counts())))
     for row, reading in zip(matrix, readings):
         counts = count_groups([reading], group)
-        for place, name in enumerate(names):
-            row[place] = counts.get(name, Counts())
+        row[:] = [counts.get(name, Counts()) for name in names]
     return matrix
 
 
 def prf_of(counts: Doubles) -> Doubles:
-    """Compute scores of many counts at once.
+    """Compute the scores of an array of counts.
 
     counts (Doubles): found, gold, right, predicted. (..., 4)
-    RETURNS (Doubles): precision, recall, F1; 0 where there is nothing. (..., 3)
+    RETURNS (Doubles): precision, recall, F1; 0 if undefined. (..., 3)
     """
-    found, gold, right, predicted = (counts[..., place] for place in range(4))
+    found, gold, right, predicted = np.moveaxis(counts, -1, 0)
     precision = right / np.maximum(predicted, 1)
     recall = found / np.maximum(gold, 1)
     total = precision + recall
@@ -54,10 +53,10 @@ def prf_of(counts: Doubles) -> Doubles:
 
 
 def resample(counts: Doubles, rng: np.random.Generator, n_samples: int) -> Doubles:
-    """Draw as many documents as there are, with replacement, many times.
+    """Draw bootstrap samples of all documents, with replacement.
 
     counts (Doubles): (doc, ...)
-    RETURNS (Doubles): sums over each sample. (sample, ...)
+    RETURNS (Doubles): total counts of each sample. (sample, ...)
     """
     n_docs = counts.shape[0]
     flat = counts.reshape(n_docs, -1)
@@ -78,14 +77,15 @@ def intervals(
     seed: int = 0,
     n_samples: int = N_SAMPLES,
 ) -> Optional[Dict[str, Dict[str, Interval]]]:
-    """Estimate how far scores would differ on other documents of the same kind.
+    """Estimate confidence intervals of the scores.
 
     readings (Sequence[Reading]): documents.
-    group (Grouping): what is scored apart.
-    names (Sequence[str]): the groups.
-    seed (int): seed of the sampling.
+    group (Grouping): how to group the spans.
+    names (Sequence[str]): names of the groups.
+    seed (int): random seed.
+    n_samples (int): number of bootstrap samples.
     RETURNS (Optional[Dict[str, Dict[str, Interval]]]): 95 % intervals of `p`, `r` and
-        `f` by group; None where there are less than two documents.
+        `f` by group; None for fewer than two documents.
     """
     if len(readings) < 2:
         return None
@@ -95,15 +95,13 @@ def intervals(
     # A sample without any span of a group has no score.
     scored = sums[..., 1] + sums[..., 3] > 0  # (sample, group)
     return {
-        name: {
-            letter: _interval(scores[scored[:, row], row, column])
-            for column, letter in _PRF
-        }
-        for row, name in enumerate(names)
+        name: _intervals(scores[scored[:, row], row]) for row, name in enumerate(names)
     }
 
 
-_PRF = list(enumerate("prf"))
+def _intervals(scores: Doubles) -> Dict[str, Interval]:
+    """RETURNS (Dict[str, Interval]): by score. Shape: (sample, 3)"""
+    return {letter: _interval(column) for letter, column in zip("prf", scores.T)}
 
 
 def _interval(values: Doubles) -> Interval:
@@ -122,13 +120,14 @@ def compare_pairs(
 ) -> Dict[str, Any]:
     """Compare two models on the same documents.
 
-    first, second (Sequence[Reading]): their readings, in the same order.
-    seed (int): seed of the sampling.
-    RETURNS (Dict[str, Any]): `difference` of `p`, `r`, `f` (second minus first), its
-        `interval` from paired resampling, and `p_value`, the share of random exchanges
-        of the two answers to a document that differ in F1 at least as much. And how
-        many gold spans `both`, `first`, `second` or `neither` have found. Where there
-        are less than two documents, intervals and `p_value` are None.
+    first, second (Sequence[Reading]): readings of each model, in the same order.
+    seed (int): random seed.
+    n_samples (int): number of bootstrap samples and of permutations.
+    RETURNS (Dict[str, Any]): `difference` of `p`, `r`, `f` (second minus first); its
+        `interval` from the paired bootstrap; `p_value`, the share of permutations of
+        the models' predictions within documents that differ in F1 at least as much;
+        `found_by`, the numbers of gold spans found by `both`, `first`, `second` or
+        `neither`. `interval` and `p_value` are None for fewer than two documents.
     """
     one, two = (
         count_matrix(side, by_nothing, ["all"])[:, 0] for side in (first, second)
@@ -145,14 +144,12 @@ def compare_pairs(
     rng = np.random.default_rng(seed)
     sums = prf_of(resample(np.stack([one, two], axis=1), rng, n_samples))
     differences = sums[:, 1] - sums[:, 0]  # (sample, score)
-    result["interval"] = {
-        letter: _interval(differences[:, column]) for column, letter in _PRF
-    }
-    result["p_value"] = _exchange_test(one, two, float(observed[2]), rng, n_samples)
+    result["interval"] = _intervals(differences)
+    result["p_value"] = _permutation_test(one, two, float(observed[2]), rng, n_samples)
     return result
 
 
-def _exchange_test(
+def _permutation_test(
     one: Doubles,
     two: Doubles,
     observed: float,

@@ -1,4 +1,4 @@
-"""How far scores are from the share of spans that are right.
+"""Calibration: do the scores of spans match the share of correct spans?
 
 Appendix B of "Boundary Smoothing for Named Entity Recognition" (ACL 2022): ten bins of
 equal width, and the expected calibration error over these.
@@ -15,12 +15,12 @@ N_CALIBRATION_BINS = 10
 
 
 class ReliabilityBin(NamedTuple):
-    """The spans whose score lies between two limits.
+    """The spans with a score between two limits.
 
-    low, high (float): limits; `high` itself belongs to the next bin, but 1 to the last.
+    low, high (float): limits; `high` is exclusive, except in the last bin.
     n_spans (int): number of spans.
-    confidence (Optional[float]): mean score; None in an empty bin.
-    accuracy (Optional[float]): share of spans that are right; None in an empty bin.
+    confidence (Optional[float]): mean score; None for an empty bin.
+    accuracy (Optional[float]): share of correct spans; None for an empty bin.
     """
 
     low: float
@@ -31,10 +31,10 @@ class ReliabilityBin(NamedTuple):
 
 
 def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:
-    """Gather the scores of predicted spans. A span without a place on the reference's
-    tokens is left out of precision, as spaCy does, but its confidence was wrong.
+    """Collect the scores of predicted spans. Misaligned spans do not count for
+    precision, as in spaCy, but count as wrong here.
 
-    RETURNS (Tuple[Floats, Floats]): scores, and 1 where the span is right. (span,)
+    RETURNS (Tuple[Floats, Floats]): scores, and 1 for correct spans. (span,)
     """
     confidence: List[float] = []
     correct: List[bool] = []
@@ -53,7 +53,7 @@ def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBi
     """Sort spans into ten bins of equal width by their score.
 
     confidence (Floats): scores in [0, 1]. Shape: (span,)
-    correct (Floats): 1 where the span is right. Shape: (span,)
+    correct (Floats): 1 for correct spans. Shape: (span,)
     RETURNS (List[ReliabilityBin]): all bins, in order.
     """
     last = N_CALIBRATION_BINS - 1
@@ -74,19 +74,13 @@ def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBi
     ]
 
 
-def calibration_error(confidence: Floats, correct: Floats) -> Optional[float]:
+def calibration_error(table: Sequence[ReliabilityBin]) -> Optional[float]:
     """Compute the expected calibration error: Σ_bins share of spans × |mean score -
-    share of right spans|.
+    share of correct spans|.
 
-    confidence (Floats): scores in [0, 1]. Shape: (span,)
-    correct (Floats): 1 where the span is right. Shape: (span,)
-    RETURNS (Optional[float]): None without spans.
+    table (Sequence[ReliabilityBin]): see `reliability_table`.
+    RETURNS (Optional[float]): the error; None if the table is empty.
     """
-    return table_error(reliability_table(confidence, correct))
-
-
-def table_error(table: Sequence[ReliabilityBin]) -> Optional[float]:
-    """RETURNS (Optional[float]): the calibration error of a table, None if empty."""
     total = sum(row.n_spans for row in table)
     gaps = [
         row.n_spans * abs(row.confidence - row.accuracy)

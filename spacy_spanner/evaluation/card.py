@@ -1,7 +1,6 @@
-"""What a trained pipeline tells about itself, as Markdown.
+"""Model cards in Markdown, generated from a trained pipeline.
 
-Everything comes from the pipeline: labels and settings from its components, scores from
-`meta.json`, where training and `spanner evaluate` results are kept.
+Labels and settings come from the components, scores from `meta.json`.
 """
 
 from typing import Any, Callable, Dict, Iterable, List, Optional
@@ -13,23 +12,23 @@ from ..pipeline.component import SpanRecognizer
 from ..pipeline.state import NO_SETTINGS
 from .tables import markdown_table, percent
 
-# The first line tells notes of ours from those of a user.
+# Notes that begin with this line were generated, others were written by the user.
 FIRST_LINE = "## Spans"
 OVERLAP_LIMITS = {
-    "flat": "Spans do not overlap: where two would, the one with the higher score "
-    "stays.",
-    "nested": "A span may stand inside another; of two that cross, the one with the "
-    "higher score stays.",
+    "flat": "Spans do not overlap: of two overlapping spans, the one with the higher "
+    "score is kept.",
+    "nested": "Spans may be nested: of two crossing spans, the one with the higher "
+    "score is kept.",
     "any": "Spans may overlap in any way.",
 }
 
 
 @registry.callbacks("spacy_spanner.model_card.v1")
 def make_card_callback() -> Callable[[Language], Language]:
-    """Make a callback for `[training] before_to_disk`: `spacy package` puts the notes
-    of `meta.json` into the README.
+    """Create a callback for `[training] before_to_disk` that writes the card to the
+    notes of `meta.json`, which `spacy package` copies into the README.
 
-    RETURNS (Callable): writes the card into the notes, unless a user has written there.
+    RETURNS (Callable): the callback; it keeps notes that the user has written.
     """
     return write_card_to_notes
 
@@ -43,7 +42,7 @@ def write_card_to_notes(nlp: Language) -> Language:
 
 
 def render_card(nlp: Language) -> str:
-    """RETURNS (str): a README of a pipeline, with a title and its description."""
+    """RETURNS (str): a README with title, description and model card."""
     name = f"{nlp.lang}_{nlp.meta['name']}"
     description = nlp.meta.get("description") or ""
     facts = [
@@ -64,7 +63,7 @@ def render_card(nlp: Language) -> str:
 
 
 def render_notes(nlp: Language) -> str:
-    """RETURNS (str): all that is to say about the span components of a pipeline."""
+    """RETURNS (str): a description of the span components of a pipeline."""
     parts = [FIRST_LINE]
     for name, pipe in span_components(nlp).items():
         parts += _component_parts(nlp, name, pipe)
@@ -79,7 +78,7 @@ def span_components(nlp: Language) -> Dict[str, Any]:
 
 
 def _component_parts(nlp: Language, name: str, pipe: Any) -> List[str]:
-    """RETURNS (List[str]): the sections about one component."""
+    """RETURNS (List[str]): the sections on one component."""
     settings = pipe.settings
     factory = nlp.get_pipe_meta(name).factory
     scores = _scores_of(nlp, settings.spans_key)
@@ -117,7 +116,7 @@ def _example(nlp: Language, key: str) -> str:
 
 
 def _data(nlp: Language, pipe: Any) -> str:
-    """RETURNS (str): what the component was trained on, as far as it knows."""
+    """RETURNS (str): a description of the training data, if it was recorded."""
     seen = pipe.cfg.get("trained_on")
     paths = nlp.config.get("paths", {})
     named = [
@@ -135,7 +134,7 @@ def _data(nlp: Language, pipe: Any) -> str:
 
 
 def _scores_of(nlp: Language, key: str) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): scores of a group in `meta.json`, without prefix."""
+    """RETURNS (Dict[str, Any]): scores of a group in `meta.json`, by short name."""
     prefix = f"spans_{key}_"
     performance = nlp.meta.get("performance") or {}
     return {
@@ -146,7 +145,7 @@ def _scores_of(nlp: Language, key: str) -> Dict[str, Any]:
 
 
 def _score_parts(scores: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): sections with the scores that there are."""
+    """RETURNS (List[str]): the sections on scores."""
     if not scores:
         return ["### Scores", "Not measured."]
     overall = {
@@ -162,7 +161,7 @@ def _score_parts(scores: Dict[str, Any]) -> List[str]:
     ]
     parts = [
         "### Scores",
-        "In percent, on the development data. Boundaries and label must be right.",
+        "In percent, on the development data. Boundaries and label must be correct.",
         markdown_table(["spans", "P", "R", "F1"], rows),
     ]
     for title, key in (("type", "per_type"), ("tokens", "by_length")):
@@ -188,23 +187,23 @@ def _calibration_parts(scores: Dict[str, Any]) -> List[str]:
     ]
     return [
         "### Calibration",
-        f"Expected calibration error: {percent(scores['ece'])}. How often spans of a "
-        "score are right:",
-        markdown_table(["score", "spans", "mean score", "right"], rows),
+        f"Expected calibration error: {percent(scores['ece'])}. Share of correct spans "
+        "by score:",
+        markdown_table(["score", "spans", "mean score", "correct"], rows),
     ]
 
 
 def _limits(settings: Any) -> str:
-    seen = (
-        "one sentence at a time, where the document has sentence boundaries"
+    unit = (
+        "one sentence at a time, if the document has sentence boundaries"
         if settings.window == "sentence"
         else "the document without regard to sentences"
     )
     lines = [
-        f"It sees {seen}, and never more than {settings.max_window} tokens: a span "
-        "does not reach beyond.",
+        f"The component reads {unit}, at most {settings.max_window} tokens. Spans "
+        "cannot cross these limits.",
         OVERLAP_LIMITS[settings.overlap],
-        "Scores were measured on the data named above; on other texts they differ.",
+        "Scores were measured on the data named above and may differ on other texts.",
     ]
     return "\n".join(f"- {line}" for line in lines)
 

@@ -1,4 +1,4 @@
-"""Which labels are taken for which, and how boundaries are missed."""
+"""Confusion of labels, and errors of boundaries."""
 
 from typing import Any, Dict, Iterable, List, Tuple
 
@@ -10,17 +10,17 @@ BOUNDARY_KINDS = {
     "shorter": "the predicted span lies inside the gold span",
     "shifted": "the spans cross",
 }
-# Larger offsets are counted with this one.
+# Larger offsets are clipped to this one.
 MAX_OFFSET = 3
 
 
 def label_confusion(matches: Iterable[Match]) -> Dict[str, Any]:
-    """Count gold labels against predicted ones.
+    """Compute the confusion matrix of labels.
 
-    matches (Iterable[Match]): of all documents.
-    RETURNS (Dict[str, Any]): `labels`, and `counts`, whose rows are gold and whose
-        columns are predicted labels. The last row and column stand for "(none)":
-        spurious and missed spans.
+    matches (Iterable[Match]): matches of all documents.
+    RETURNS (Dict[str, Any]): `labels`, and `counts` with gold labels as rows and
+        predicted labels as columns. The last row and column, "(none)", count spurious
+        and missed spans.
     """
     pairs = [
         (
@@ -39,12 +39,12 @@ def label_confusion(matches: Iterable[Match]) -> Dict[str, Any]:
 
 
 def frequent_confusions(confusion: Dict[str, Any], limit: int) -> List[Dict[str, Any]]:
-    """List which labels are taken for which others most often.
+    """List the most frequent confusions of labels.
 
     confusion (Dict[str, Any]): see `label_confusion`.
-    limit (int): longest list.
-    RETURNS (List[Dict[str, Any]]): `gold`, `predicted`, `spans`, the most spans first;
-        missed and spurious spans are left out.
+    limit (int): maximum length of the list.
+    RETURNS (List[Dict[str, Any]]): `gold`, `predicted`, `spans`, most frequent first,
+        without missed and spurious spans.
     """
     labels = confusion["labels"][:-1]
     rows = [
@@ -57,7 +57,7 @@ def frequent_confusions(confusion: Dict[str, Any], limit: int) -> List[Dict[str,
 
 
 def boundary_errors(matches: Iterable[Match]) -> Dict[str, int]:
-    """RETURNS (Dict[str, int]): spans whose boundaries are wrong, by kind of error."""
+    """RETURNS (Dict[str, int]): number of wrong boundaries, by kind of error."""
     counts = dict.fromkeys(BOUNDARY_KINDS, 0)
     for start, end in _offsets(matches):
         if (start, end) != (0, 0):
@@ -66,9 +66,9 @@ def boundary_errors(matches: Iterable[Match]) -> Dict[str, int]:
 
 
 def boundary_kind(start: int, end: int) -> str:
-    """Name the error of a predicted span.
+    """Classify the error of a predicted span.
 
-    start, end (int): its boundaries minus those of the gold span.
+    start, end (int): offsets of its boundaries from those of the gold span.
     RETURNS (str): "longer", "shorter" or "shifted".
     """
     if start <= 0 and end >= 0:
@@ -77,13 +77,13 @@ def boundary_kind(start: int, end: int) -> str:
 
 
 def offset_table(matches: Iterable[Match], limit: int = MAX_OFFSET) -> Dict[str, Any]:
-    """Count how far both boundaries of overlapping spans are off.
+    """Count the offsets of the boundaries of overlapping spans.
 
-    matches (Iterable[Match]): of all documents.
-    limit (int): larger offsets count with this one.
-    RETURNS (Dict[str, Any]): `offsets`, from -limit to limit, and `counts`, whose rows
-        are offsets of the start and whose columns are those of the end; an offset is
-        the predicted boundary minus the gold one.
+    matches (Iterable[Match]): matches of all documents.
+    limit (int): larger offsets are clipped to this one.
+    RETURNS (Dict[str, Any]): `offsets`, from -limit to limit, and `counts` with offsets
+        of the start as rows and of the end as columns. An offset is the predicted
+        boundary minus the gold one.
     """
     offsets = list(range(-limit, limit + 1))
     counts = [[0] * len(offsets) for _ in offsets]

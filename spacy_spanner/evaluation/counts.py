@@ -1,10 +1,10 @@
-"""Counts of right, wrong and missed spans, and precision, recall and F from these."""
+"""Count correct, wrong and missed spans, and compute precision, recall and F-score."""
 
 from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Set
 
 from .readings import Reading, SpanKey
 
-# Longest span of each class of length, in tokens; one more class holds what is longer.
+# Maximum number of tokens of each length class; `LONGER` is the class of longer spans.
 LENGTH_CLASSES = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-9": 9}
 LONGER = "10+"
 
@@ -12,11 +12,11 @@ Grouping = Callable[[Set[SpanKey]], Mapping[str, Set[SpanKey]]]
 
 
 class Counts(NamedTuple):
-    """What precision and recall of a group of spans are made of.
+    """The counts that precision and recall of a group of spans are computed from.
 
     found (int): gold spans that were predicted.
     gold (int): gold spans.
-    right (int): predicted spans that are in the gold.
+    right (int): predicted spans that are correct.
     predicted (int): predicted spans.
     """
 
@@ -31,12 +31,12 @@ class Counts(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Share of predicted spans that are right; 0 where nothing is predicted."""
+        """Share of predicted spans that are correct; 0 if nothing is predicted."""
         return self.right / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of gold spans that were found; 0 where there is no gold."""
+        """Share of gold spans that were predicted; 0 if there are no gold spans."""
         return self.found / self.gold if self.gold else 0.0
 
     @property
@@ -45,8 +45,8 @@ class Counts(NamedTuple):
         return f_beta(self.precision, self.recall)
 
     def as_dict(self) -> Dict[str, Any]:
-        """RETURNS (Dict[str, Any]): `p`, `r`, `f`, None where there is nothing on
-        either side, and the numbers of spans as `gold` and `predicted`.
+        """RETURNS (Dict[str, Any]): `p`, `r`, `f`, which are None if there are neither
+        gold nor predicted spans, and the numbers of spans as `gold` and `predicted`.
         """
         nothing = not (self.gold or self.predicted)
         values = (self.precision, self.recall, self.f_score)
@@ -57,21 +57,21 @@ class Counts(NamedTuple):
 
 
 def f_beta(precision: float, recall: float, beta: float = 1.0) -> float:
-    """RETURNS (float): weighted harmonic mean; recall counts beta times as much."""
+    """RETURNS (float): F-beta; recall is weighted beta times as much as precision."""
     weight = beta * beta
     total = weight * precision + recall
     return (1 + weight) * precision * recall / total if total else 0.0
 
 
 def count_groups(readings: Iterable[Reading], group: Grouping) -> Dict[str, Counts]:
-    """Count apart the groups that spans belong to.
+    """Count spans by group.
 
-    A predicted span is right if it is anywhere in the gold, and a gold span is found if
-    it is anywhere in the prediction: the group only decides where it is counted.
+    A predicted span is compared with all gold spans of the document, and a gold span
+    with all predicted ones: the group only determines where a span is counted.
 
     readings (Iterable[Reading]): documents.
-    group (Grouping): splits the gold, and the predicted spans, of a document.
-    RETURNS (Dict[str, Counts]): by name of the group.
+    group (Grouping): splits the gold spans, and the predicted spans, of a document.
+    RETURNS (Dict[str, Counts]): counts by name of the group.
     """
     totals: Dict[str, Counts] = {}
 
@@ -108,36 +108,41 @@ def by_length(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
 
 
 def length_class(width: int) -> str:
-    """RETURNS (str): name of the class that a span of so many tokens is in."""
+    """RETURNS (str): name of the length class of a span with this number of tokens."""
     fitting = (name for name, limit in LENGTH_CLASSES.items() if width <= limit)
     return next(fitting, LONGER)
 
 
+def shortest_length(name: str) -> int:
+    """RETURNS (int): the smallest number of tokens of a length class."""
+    return int(name.split("-")[0].rstrip("+"))
+
+
 def by_nesting(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
-    """RETURNS (Dict[str, Set[SpanKey]]): "nested" are those that share a token with
-    another of the same side, "flat" all others.
+    """RETURNS (Dict[str, Set[SpanKey]]): "nested" spans share a token with another span
+    of the set, "flat" spans do not.
     """
     nested = nested_spans(spans)
     return {"flat": spans - nested, "nested": nested}
 
 
 def nested_spans(spans: Set[SpanKey]) -> Set[SpanKey]:
-    """RETURNS (Set[SpanKey]): those that share a token with another of them."""
+    """RETURNS (Set[SpanKey]): spans that share a token with another span of the set."""
     found: Set[SpanKey] = set()
-    widest: SpanKey = (-1, -1, "")  # the one that reaches furthest so far
+    last: SpanKey = (-1, -1, "")  # the span with the largest end so far
     for span in sorted(spans):
-        if span[0] < widest[1]:
-            found.update((span, widest))
-        if span[1] > widest[1]:
-            widest = span
+        if span[0] < last[1]:
+            found.update((span, last))
+        if span[1] > last[1]:
+            last = span
     return found
 
 
 def macro_average(by_label: Mapping[str, Counts]) -> Dict[str, Any]:
-    """Average over types, each with the same weight.
+    """Compute the macro average over labels.
 
-    by_label (Mapping[str, Counts]): counts of each type.
-    RETURNS (Dict[str, Any]): means of `p`, `r` and `f`; None without types.
+    by_label (Mapping[str, Counts]): counts of each label.
+    RETURNS (Dict[str, Any]): means of `p`, `r` and `f`; None without labels.
     """
     if not by_label:
         return {"p": None, "r": None, "f": None}

@@ -1,7 +1,7 @@
-"""Pair predicted spans with gold spans, and name the kind of each error.
+"""Pair predicted spans with gold spans, and classify the errors.
 
-A span takes part in one pair at most; of several possible pairs, the one with the
-largest overlap is made first. So the result depends on no order.
+Each span is part of at most one pair. Pairs with a larger overlap are made first, so
+that the result does not depend on the order of the spans.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,18 +11,20 @@ from .readings import Reading, SpanKey
 
 Admissible = Callable[[SpanKey, SpanKey], bool]
 
-# From best to worst; a span is paired by the first rule that finds it a partner.
+# From best to worst; a span is paired by the first rule that finds a partner.
 CORRECT, LABEL, BOUNDARY, BOTH = "correct", "label", "boundary", "both"
 MISSED, SPURIOUS = "missed", "spurious"
 ERROR_KINDS = (LABEL, BOUNDARY, BOTH, MISSED, SPURIOUS)
 
 
 class Match(NamedTuple):
-    """A gold span and the predicted span that answers it; one of them may lack.
+    """A gold span and the predicted span paired with it, or one of them alone.
 
-    kind (str): "correct"; "label" (boundaries right, label wrong); "boundary" (label
-        right, boundaries overlap); "both" (overlap, label wrong); "missed" or
-        "spurious" (no partner).
+    gold (Optional[SpanKey]): None for a spurious span.
+    predicted (Optional[SpanKey]): None for a missed span.
+    kind (str): "correct"; "label" (only the label is wrong); "boundary" (only the
+        boundaries are wrong); "both" (label and boundaries are wrong, but the spans
+        overlap); "missed" or "spurious" (no partner).
     """
 
     gold: Optional[SpanKey]
@@ -31,17 +33,17 @@ class Match(NamedTuple):
 
 
 def same_boundaries(one: SpanKey, other: SpanKey) -> bool:
-    """RETURNS (bool): whether start and end agree."""
+    """RETURNS (bool): whether start and end are the same."""
     return one[:2] == other[:2]
 
 
 def same_label(one: SpanKey, other: SpanKey) -> bool:
-    """RETURNS (bool): whether the labels agree."""
+    """RETURNS (bool): whether the labels are the same."""
     return one[2] == other[2]
 
 
 def any_pair(one: SpanKey, other: SpanKey) -> bool:
-    """RETURNS (bool): True; for spans that overlap, this is enough."""
+    """RETURNS (bool): True; only overlapping spans are candidates."""
     return True
 
 
@@ -54,7 +56,7 @@ RULES: Dict[str, Admissible] = {
 
 
 def overlap_ratio(one: SpanKey, other: SpanKey) -> float:
-    """RETURNS (float): shared tokens, divided by the tokens of either span."""
+    """RETURNS (float): intersection over union, in tokens."""
     shared = min(one[1], other[1]) - max(one[0], other[0])
     union = max(one[1], other[1]) - min(one[0], other[0])
     return max(shared, 0) / union
@@ -63,9 +65,9 @@ def overlap_ratio(one: SpanKey, other: SpanKey) -> float:
 def pair_spans(
     gold: Iterable[SpanKey], predicted: Iterable[SpanKey], admissible: Admissible
 ) -> List[Tuple[SpanKey, SpanKey]]:
-    """Pair spans that share a token, one to one, the largest overlap first.
+    """Pair overlapping spans one to one, the largest overlap first.
 
-    admissible (Admissible): which gold and predicted span may be a pair.
+    admissible (Admissible): whether a gold and a predicted span may be paired.
     RETURNS (List[Tuple[SpanKey, SpanKey]]): gold and predicted span of each pair.
     """
     candidates = [
@@ -86,7 +88,7 @@ def pair_spans(
 def _overlapping(
     gold: List[SpanKey], predicted: List[SpanKey]
 ) -> Iterable[Tuple[SpanKey, SpanKey]]:
-    """YIELDS (Tuple[SpanKey, SpanKey]): pairs that share a token; both lists sorted."""
+    """YIELDS (Tuple[SpanKey, SpanKey]): overlapping spans of two sorted lists."""
     starts = [span[0] for span in predicted]
     longest = max((span[1] - span[0] for span in predicted), default=0)
     for wanted in gold:
@@ -97,10 +99,10 @@ def _overlapping(
 
 
 def match_reading(reading: Reading) -> List[Match]:
-    """Explain every gold and every predicted span of a document.
+    """Match the gold and predicted spans of a document.
 
     reading (Reading): the document.
-    RETURNS (List[Match]): in document order; each span stands in exactly one.
+    RETURNS (List[Match]): in document order; each span is part of exactly one match.
     """
     gold, predicted = set(reading.gold), set(reading.predicted)
     matches = []
@@ -111,17 +113,11 @@ def match_reading(reading: Reading) -> List[Match]:
             predicted.discard(found)
     matches += [Match(span, None, MISSED) for span in gold]
     matches += [Match(None, span, SPURIOUS) for span in predicted]
-    return sorted(matches, key=_place)
-
-
-def _place(match: Match) -> SpanKey:
-    span = match.gold or match.predicted
-    assert span is not None  # one of them is there by construction
-    return span
+    return sorted(matches, key=lambda match: match.gold or match.predicted or ())
 
 
 def count_kinds(matches: Iterable[Match]) -> Dict[str, int]:
-    """RETURNS (Dict[str, int]): matches of each kind, also of those that are absent."""
+    """RETURNS (Dict[str, int]): number of matches of every kind."""
     counts = dict.fromkeys((CORRECT, *ERROR_KINDS), 0)
     for match in matches:
         counts[match.kind] += 1

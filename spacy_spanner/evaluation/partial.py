@@ -1,7 +1,7 @@
-"""Scores that give credit for what is nearly right.
+"""Scores that give credit for partial matches.
 
-As in SemEval-2013 task 9.1 ("strict", "exact", "type", "partial"), with spans paired
-by their overlap and not by their order.
+As in SemEval-2013 task 9.1 ("strict", "exact", "type", "partial"), except that spans
+are paired by overlap instead of order.
 """
 
 from collections import Counter
@@ -11,23 +11,23 @@ from .counts import f_beta
 from .matching import any_pair, pair_spans, same_boundaries, same_label
 from .readings import Reading
 
-# What each score asks for, in words; the order is that of tables.
+# What counts as correct for each score, in the order of the tables.
 PARTIAL_SCORES = {
-    "strict": "boundaries and label right",
-    "exact": "boundaries right, any label",
-    "overlap_type": "label right, boundaries overlap",
-    "partial": "any overlap, any label; half a point where boundaries differ",
-    "type": "label right anywhere in the document",
+    "strict": "boundaries and label correct",
+    "exact": "boundaries correct, any label",
+    "overlap_type": "label correct, boundaries overlap",
+    "partial": "any overlap, any label; half a point if boundaries differ",
+    "type": "label correct anywhere in the document",
 }
 
 
 def partial_scores(readings: Iterable[Reading]) -> Dict[str, Dict[str, Any]]:
-    """Score with less than strict conditions.
+    """Compute scores with credit for partial matches.
 
     readings (Iterable[Reading]): documents.
     RETURNS (Dict[str, Dict[str, Any]]): by name of the score (see `PARTIAL_SCORES`),
-        the `credit` that was given and `p`, `r`, `f` from it; these are None where
-        there is nothing on either side.
+        the `credit` in points, and `p`, `r`, `f`, which are None if there are neither
+        gold nor predicted spans.
     """
     credit = dict.fromkeys(PARTIAL_SCORES, 0.0)
     n_gold = n_predicted = 0
@@ -68,7 +68,7 @@ def _partial(reading: Reading) -> float:
 
 
 def _type(reading: Reading) -> float:
-    """Compare how often each label stands in the gold and in the prediction."""
+    """Compare the number of gold and predicted spans of each label."""
     counters: Tuple[Counter, Counter] = Counter(), Counter()
     for counter, spans in zip(counters, (reading.gold, reading.predicted)):
         counter.update(label for _, _, label in spans)

@@ -1,33 +1,32 @@
-"""Let a pipeline predict a corpus, also with a lower threshold than its own."""
+"""Run a pipeline on a corpus, optionally with a lower threshold."""
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
-from ..pipeline.annotations import annotated_spans
 from ..settings import DEFAULT_SPANS_KEY
 from .readings import Reading
-from .scorer import annotated_examples, read_example
+from .scorer import annotated_examples, read_example, score_spans
 from .thresholds import CURVE_FLOOR
 
 Track = Callable[..., Iterable[Any]]
 
 
 def untracked(items: Iterable[Any], **_: Any) -> Iterable[Any]:
-    """RETURNS (Iterable[Any]): the items, without a word about progress."""
+    """RETURNS (Iterable[Any]): the items, without reporting progress."""
     return items
 
 
 class SpanSource(NamedTuple):
-    """Where the spans of a pipeline come from.
+    """The span group to evaluate, and the component that writes it.
 
-    key (str): the group in `doc.spans`.
-    name (Optional[str]): the component that writes it, if it is known.
-    pipe (Any): that component, or None.
+    key (str): key of the group in `doc.spans`.
+    name (Optional[str]): name of the component, if known.
+    pipe (Any): the component, or None.
     """
 
     key: str
@@ -43,13 +42,13 @@ class SpanSource(NamedTuple):
 
 
 def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
-    """Find the component whose spans are evaluated: this package's, spancat, or any
-    other that names its group.
+    """Find the component to evaluate: one of this package, spancat, or any other with a
+    `spans_key`.
 
     nlp (Language): the pipeline.
-    key (Optional[str]): the group; needed where several components write groups.
-    RETURNS (SpanSource): where several write to the group, the last.
-    RAISES (ValueError): SP071 where the key cannot be told.
+    key (Optional[str]): the group; required if components write several groups.
+    RETURNS (SpanSource): the group, and the last component that writes it.
+    RAISES (ValueError): SP071 if the group is ambiguous or there is none.
     """
     sources = [
         SpanSource(written, name, pipe)
@@ -71,7 +70,7 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
 
 
 def group_written_by(pipe: Any) -> Optional[str]:
-    """RETURNS (Optional[str]): key of the group that a component writes."""
+    """RETURNS (Optional[str]): key of the span group that a component writes."""
     cfg = getattr(pipe, "cfg", None)
     if isinstance(cfg, dict) and isinstance(cfg.get("spans_key"), str):
         return cfg["spans_key"]
@@ -84,41 +83,49 @@ def read_corpus(
 ) -> List[Example]:
     """Read annotated documents.
 
-    path (Path): a `.spacy` file, or a folder of these.
-    nlp (Language): makes the documents to predict.
-    key (str): the group that holds the gold.
+    path (Path): a `.spacy` file, or a folder of them.
+    nlp (Language): the pipeline, which creates the documents to predict.
+    key (str): the span group with the gold spans.
     RETURNS (List[Example]): annotated examples.
-    RAISES (ValueError): SP072 without a readable file, SP073 without annotation.
+    RAISES (ValueError): SP072 for an unreadable file, SP073 without annotation.
     """
     if not path.exists():
         raise ValueError(Errors.SP072.format(path=path, problem="does not exist"))
     try:
         examples = list(Corpus(path)(nlp))
-    except Exception as error:  # zlib, msgpack, E167: all say nothing to a user
+    except Exception as error:  # zlib, msgpack, E167: none of them helps a user
         problem = f"is not in spaCy's binary format ({type(error).__name__})"
         raise ValueError(Errors.SP072.format(path=path, problem=problem)) from error
     if not examples:
         raise ValueError(Errors.SP072.format(path=path, problem="has no documents"))
-    if not annotated_examples(examples, key):
+    annotated = annotated_examples(examples, key)
+    if not annotated:
         groups = sorted({name for eg in examples for name in eg.reference.spans})
         existing = ", ".join(map(repr, groups)) or "none"
         raise ValueError(Errors.SP073.format(path=path, key=key, existing=existing))
-    return [eg for eg in examples if annotated_spans(eg.reference, key) is not None]
+    return annotated
 
 
 def predict(
     nlp: Language, examples: Iterable[Example], *, track: Track = untracked
 ) -> List[Example]:
-    """Run the pipeline on fresh documents.
+    """Run the pipeline on copies of the documents.
 
-    examples (Iterable[Example]): annotated examples; they are not changed.
-    track (Track): shows the progress.
-    RETURNS (List[Example]): the same references beside predicted documents.
+    examples (Iterable[Example]): annotated examples, which are not modified.
+    track (Track): reports the progress.
+    RETURNS (List[Example]): the same references with predicted documents.
     """
     examples = list(examples)
     docs = nlp.pipe(eg.predicted.copy() for eg in examples)
     tracked = track(docs, total=len(examples), what="Predicting")
     return [Example(doc, eg.reference) for doc, eg in zip(tracked, examples)]
+
+
+def score_pipeline(
+    nlp: Language, examples: Iterable[Example], key: str, *, track: Track = untracked
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): scores of the predicted spans; see `score_spans`."""
+    return score_spans(predict(nlp, examples, track=track), spans_key=key)
 
 
 def read_predictions(
@@ -133,10 +140,8 @@ def read_predictions(
 
 
 @contextmanager
-def lowered_threshold(
-    source: SpanSource, threshold: float = CURVE_FLOOR
-) -> Iterator[None]:
-    """Let a component report what it is less sure of, for a while."""
+def lowered_threshold(source: SpanSource, threshold: float) -> Iterator[None]:
+    """Temporarily lower the threshold of a component."""
     saved = dict(source.pipe.cfg)
     source.pipe.cfg["threshold"] = threshold
     if "label_thresholds" in saved:
@@ -145,3 +150,16 @@ def lowered_threshold(
         yield
     finally:
         source.pipe.cfg.update(saved)
+
+
+def read_unfiltered(
+    nlp: Language,
+    examples: Iterable[Example],
+    source: SpanSource,
+    *,
+    threshold: float = CURVE_FLOOR,
+    track: Track = untracked,
+) -> List[Reading]:
+    """RETURNS (List[Reading]): gold spans, and predicted ones with a low threshold."""
+    with lowered_threshold(source, threshold):
+        return read_predictions(nlp, examples, source.key, track=track)

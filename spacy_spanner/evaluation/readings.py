@@ -1,4 +1,4 @@
-"""What all evaluation reads: gold and predicted spans of documents, as plain data."""
+"""Gold and predicted spans of documents as plain data, the input of all scores."""
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
@@ -9,9 +9,9 @@ class Reading(NamedTuple):
     """Gold and predicted spans of one document, on the tokens of the reference.
 
     gold (Set[SpanKey]): spans without duplicates.
-    predicted (Dict[SpanKey, Optional[float]]): spans without duplicates, with their
-        score where they have one.
-    unplaced (List[Optional[float]]): scores of predicted spans whose boundaries lie
+    predicted (Dict[SpanKey, Optional[float]]): spans without duplicates, and their
+        scores, if any.
+    unplaced (List[Optional[float]]): scores of misaligned spans, whose boundaries are
         inside tokens of the reference.
     """
 
@@ -20,7 +20,7 @@ class Reading(NamedTuple):
     unplaced: List[Optional[float]]
 
     def at_least(self, threshold: float) -> "Reading":
-        """RETURNS (Reading): without predicted spans that score below the threshold."""
+        """RETURNS (Reading): the reading without predicted spans below a threshold."""
         kept = {
             span: score
             for span, score in self.predicted.items()

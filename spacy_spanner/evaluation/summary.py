@@ -1,4 +1,4 @@
-"""All that is known about a model on a corpus, as plain data for JSON and reports."""
+"""Evaluate a model on a corpus, as plain data for JSON and reports."""
 
 from functools import partial
 from pathlib import Path
@@ -21,33 +21,25 @@ from .predicting import (
     SpanSource,
     Track,
     find_source,
-    lowered_threshold,
     predict,
     read_corpus,
-    read_predictions,
+    read_unfiltered,
     untracked,
 )
 from .readings import Reading
 from .scorer import read_example, score_spans
-from .thresholds import (
-    CURVE_FLOOR,
-    best_point,
-    curves_by_label,
-    f_objective,
-    scored_spans,
-    threshold_curve,
-)
+from .thresholds import CURVE_FLOOR, best_threshold, curves_by_label, f_objective
 
 
 class Evaluation(NamedTuple):
-    """What a model said about a corpus.
+    """The evaluation of a model on a corpus.
 
-    name (str): how the model is called in tables.
-    examples (List[Example]): references beside predicted documents.
-    readings (List[Reading]): the spans of these.
-    unfiltered (Optional[List[Reading]]): the same, predicted with a low threshold; None
-        where the spans have no scores, or their component no threshold.
-    metrics (Dict[str, Any]): everything computed from these, as plain data.
+    name (str): name of the model in tables.
+    examples (List[Example]): references with predicted documents.
+    readings (List[Reading]): gold and predicted spans.
+    unfiltered (Optional[List[Reading]]): the same with a low threshold; None if the
+        spans have no scores or the component has no threshold.
+    metrics (Dict[str, Any]): all scores, as plain data.
     errors (List[Dict[str, Any]]): see `error_list.find_errors`.
     """
 
@@ -73,12 +65,13 @@ def evaluate_pipeline(
 
     nlp (Language): the pipeline.
     data (Path): annotated documents; see `predicting.read_corpus`.
-    name (str): how the model is called in tables.
-    key (Optional[str]): the group; found by itself where only one is written.
-    seed, n_samples (int): of the resampling.
-    track (Track): shows the progress.
-    RETURNS (Evaluation): see there.
-    RAISES (ValueError): SP071, SP072, SP073.
+    name (str): name of the model in tables.
+    key (Optional[str]): the group; see `predicting.find_source`.
+    seed, n_samples (int): see `bootstrap.intervals`.
+    track (Track): reports the progress.
+    RETURNS (Evaluation): scores and errors.
+    RAISES (ValueError): SP071 for an ambiguous group, SP072 for an unreadable file,
+        SP073 without annotation.
     """
     source = find_source(nlp, key)
     gold = read_corpus(data, nlp, source.key)
@@ -86,8 +79,8 @@ def evaluate_pipeline(
     readings = [read_example(example, source.key) for example in examples]
     unfiltered = None
     if source.threshold is not None and has_scores(readings):
-        with lowered_threshold(source, min(CURVE_FLOOR, source.threshold)):
-            unfiltered = read_predictions(nlp, gold, source.key, track=track)
+        floor = min(CURVE_FLOOR, source.threshold)
+        unfiltered = read_unfiltered(nlp, gold, source, threshold=floor, track=track)
     metrics = {
         "model": describe_model(nlp, source, name),
         "data": describe_data(data, examples, readings),
@@ -99,12 +92,12 @@ def evaluate_pipeline(
 
 
 def has_scores(readings: Iterable[Reading]) -> bool:
-    """RETURNS (bool): whether no predicted span lacks a score."""
+    """RETURNS (bool): whether all predicted spans have scores."""
     return all(None not in reading.predicted.values() for reading in readings)
 
 
 def describe_model(nlp: Language, source: SpanSource, name: str) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): what the model is, and its settings."""
+    """RETURNS (Dict[str, Any]): component, settings and versions of the model."""
     settings = getattr(source.pipe, "cfg", None) or {}
     return {
         "name": name,
@@ -122,7 +115,7 @@ def describe_model(nlp: Language, source: SpanSource, name: str) -> Dict[str, An
 def describe_data(
     path: Path, examples: Sequence[Example], readings: Sequence[Reading]
 ) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): how much was scored."""
+    """RETURNS (Dict[str, Any]): size of the data, and number of spans by label."""
     by_label = count_groups(readings, by_type)
     return {
         "name": path.name,
@@ -146,7 +139,7 @@ def measure(
     seed: int,
     n_samples: int,
 ) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): all scores that need no other threshold."""
+    """RETURNS (Dict[str, Any]): all scores at the current threshold."""
     prefix = f"spans_{source.key}_"
     scores = score_spans(examples, spans_key=source.key)
     labels = sorted(count_groups(readings, by_type))
@@ -168,7 +161,7 @@ def measure(
 
 
 def as_lists(by_score: Dict[str, Interval]) -> Dict[str, List[float]]:
-    """RETURNS (Dict[str, List[float]]): intervals as they look in JSON."""
+    """RETURNS (Dict[str, List[float]]): intervals as lists, for JSON."""
     return {letter: list(interval) for letter, interval in by_score.items()}
 
 
@@ -178,17 +171,16 @@ def describe_thresholds(
     source: SpanSource,
 ) -> Optional[Dict[str, Any]]:
     """RETURNS (Optional[Dict[str, Any]]): curves, and the best threshold on this data;
-    None where no curve can be drawn.
+    None without spans or scores.
     """
     if unfiltered is None or not any(reading.predicted for reading in unfiltered):
         return None
     by_label = sorted(count_groups(unfiltered, by_type).items())
     labels = [label for label, counts in by_label if counts.gold]
-    curve = threshold_curve(scored_spans(unfiltered))
     return {
         "current": source.threshold,
         "by_label": dict(source.pipe.cfg.get("label_thresholds") or {}),
-        "best": best_point(curve, f_objective())._asdict(),
+        "best": best_threshold(unfiltered, f_objective())._asdict(),
         "curves": curves_by_label(unfiltered, labels),
     }
 
@@ -196,10 +188,10 @@ def describe_thresholds(
 def compare(first: Evaluation, second: Evaluation, **draws: int) -> Dict[str, Any]:
     """Compare two models on the same documents.
 
-    first, second (Evaluation): of the same corpus.
-    **draws (int): `seed` and `n_samples` of the resampling.
-    RETURNS (Dict[str, Any]): see `bootstrap.compare_pairs`; and F1 by type of both.
-    RAISES (ValueError): SP082 where they were compared with different gold.
+    first, second (Evaluation): evaluations on the same corpus.
+    **draws (int): `seed` and `n_samples`; see `bootstrap.compare_pairs`.
+    RETURNS (Dict[str, Any]): see `bootstrap.compare_pairs`, and F1 of both by type.
+    RAISES (ValueError): SP082 if they have different gold spans.
     """
     gold = [[reading.gold for reading in side.readings] for side in (first, second)]
     if gold[0] != gold[1]:

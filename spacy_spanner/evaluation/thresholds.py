@@ -1,8 +1,8 @@
-"""Precision, recall and F against the threshold, and the threshold that serves best.
+"""Precision, recall and F-score as functions of the threshold, and the best threshold.
 
-Conflicts between spans are decided by score, higher first, so what a higher threshold
-gives is what a lower one gave, without the spans below: one prediction with a low
-threshold is enough for the whole curve.
+Of conflicting spans, the one with the higher score wins. So the spans at a higher
+threshold are those at a lower one that score high enough, and one prediction with a low
+threshold gives the whole curve.
 """
 
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
@@ -13,13 +13,13 @@ from ..spans.table import Bools, Floats
 from .counts import f_beta
 from .readings import Reading
 
-# Lowest threshold that curves show: below, a model reports nearly every span there is.
+# Lowest threshold of curves; below it, models predict nearly every possible span.
 CURVE_FLOOR = 0.05
 GRID = [round(step / 100, 2) for step in range(5, 100)]
 
 
 class CurvePoint(NamedTuple):
-    """What a threshold gives."""
+    """Scores at a threshold."""
 
     threshold: float
     p: float
@@ -29,12 +29,12 @@ class CurvePoint(NamedTuple):
 
 
 class ScoredSpans(NamedTuple):
-    """Predicted spans of all documents and the number of gold spans, of one label or
-    of all.
+    """Predicted spans of all documents and the number of gold spans, for one label or
+    all labels.
 
-    score (Floats): 1 for spans without a score. (span,)
-    right (Bools): whether the span is in the gold. (span,)
-    n_gold (int): gold spans.
+    score (Floats): scores, 1 for spans without one. (span,)
+    right (Bools): whether the span is correct. (span,)
+    n_gold (int): number of gold spans.
     """
 
     score: Floats
@@ -45,10 +45,10 @@ class ScoredSpans(NamedTuple):
 def scored_spans(
     readings: Iterable[Reading], label: Optional[str] = None
 ) -> ScoredSpans:
-    """Gather what a curve is made of.
+    """Collect the spans for a curve.
 
     readings (Iterable[Reading]): documents, predicted with a low threshold.
-    label (Optional[str]): leave out the spans of all others.
+    label (Optional[str]): use only the spans of this label.
     RETURNS (ScoredSpans): predicted spans in any order.
     """
     score: List[float] = []
@@ -70,12 +70,12 @@ def threshold_curve(
 
     spans (ScoredSpans): see `scored_spans`.
     grid (Sequence[float]): thresholds, ascending.
-    RETURNS (List[CurvePoint]): one point each. Precision is 0 where nothing is
+    RETURNS (List[CurvePoint]): one point per threshold. Precision is 0 if nothing is
         predicted, as in the scorer.
     """
     order = np.argsort(spans.score, kind="stable")
     score, right = spans.score[order], spans.right[order]
-    # right_from[i]: right spans among those from place i on.
+    # right_from[i]: number of correct spans from position i on.
     right_from = np.concatenate([np.cumsum(right[::-1])[::-1], [0]])
     first = np.searchsorted(score, np.asarray(grid, dtype="f"), side="left")
     points = []
@@ -97,17 +97,17 @@ def f_objective(beta: float = 1.0) -> Objective:
 
 
 def recall_at_precision(minimum: float) -> Objective:
-    """RETURNS (Objective): recall where precision is at least `minimum`; elsewhere the
-    precision minus 1, so that without such a place the most precise one wins.
+    """RETURNS (Objective): recall if precision is at least `minimum`, else precision
+    minus 1, so that the most precise point wins if none reaches the minimum.
     """
     return lambda point: point.r if point.p >= minimum else point.p - 1.0
 
 
 def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
-    """Choose from a curve.
+    """Choose the best point of a curve.
 
-    RETURNS (CurvePoint): the best; of equally good ones, the middle of the longest run,
-        which is the safest choice for other data.
+    RETURNS (CurvePoint): the best point; of equally good ones, the middle of the
+        longest run, which is the safest choice for other data.
     """
     values = [objective(point) for point in curve]
     best = max(values)
@@ -123,11 +123,18 @@ def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
     return curve[longest[(len(longest) - 1) // 2]]
 
 
+def best_threshold(
+    readings: Iterable[Reading], objective: Objective, label: Optional[str] = None
+) -> CurvePoint:
+    """RETURNS (CurvePoint): the best threshold for all spans, or those of a label."""
+    return best_point(threshold_curve(scored_spans(readings, label)), objective)
+
+
 def curves_by_label(
     readings: Sequence[Reading], labels: Iterable[str]
 ) -> Dict[str, List[Dict[str, Any]]]:
-    """RETURNS (Dict[str, List[Dict[str, Any]]]): curves as plain data, of all spans
-    ("all") and of each label.
+    """RETURNS (Dict[str, List[Dict[str, Any]]]): curves as plain data, for all spans
+    ("all") and for each label.
     """
     wanted: Dict[str, Optional[str]] = {"all": None, **{name: name for name in labels}}
     return {

@@ -1,7 +1,7 @@
-"""Choose thresholds and a temperature on one corpus, see what they do on another."""
+"""Choose thresholds and a temperature on one corpus, and test them on another."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from spacy.language import Language
 from spacy.training import Example
@@ -13,37 +13,33 @@ from .predicting import (
     SpanSource,
     Track,
     find_source,
-    lowered_threshold,
-    predict,
     read_corpus,
-    read_predictions,
+    read_unfiltered,
+    score_pipeline,
     untracked,
 )
 from .readings import Reading
-from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
-    CurvePoint,
     Objective,
-    best_point,
+    best_threshold,
     f_objective,
     recall_at_precision,
     scored_spans,
-    threshold_curve,
 )
 
-# A label with less gold keeps the common threshold: its own would be chance.
+# Labels with fewer gold spans get no threshold of their own: it would be random.
 MIN_GOLD = 10
 SCORES = ("p", "r", "f", "ece")
 
 
 class Goal(NamedTuple):
-    """What thresholds shall achieve.
+    """The goal of tuning.
 
-    beta (float): F-beta is maximised; above 1, recall counts more.
-    precision (Optional[float]): if given, the recall at this precision is maximised.
-    per_label (bool): whether labels get thresholds of their own.
-    temperature (bool): whether scores are calibrated.
+    beta (float): maximise F-beta; above 1, recall counts more.
+    precision (Optional[float]): maximise recall at this precision instead.
+    per_label (bool): choose a threshold for each label.
+    temperature (bool): calibrate the scores first.
     """
 
     beta: float = 1.0
@@ -71,18 +67,17 @@ def tune(
     goal: Goal = BALANCED,
     track: Track = untracked,
 ) -> Dict[str, Any]:
-    """Set the thresholds and the temperature of a pipeline.
+    """Tune the thresholds and the temperature of a pipeline.
 
     nlp (Language): the pipeline; the settings of its component are changed.
-    dev (Path): documents to choose on.
-    test (Optional[Path]): other documents, to see what the choice is worth.
+    dev (Path): documents to tune on.
+    test (Optional[Path]): other documents, to measure the effect.
     key (Optional[str]): the group; see `predicting.find_source`.
-    goal (Goal): what the thresholds shall achieve.
-    track (Track): shows the progress.
-    RETURNS (Dict[str, Any]): the `settings` before and after, and `scores` on "dev" and
+    goal (Goal): what to optimise.
+    track (Track): reports the progress.
+    RETURNS (Dict[str, Any]): `settings` before and after, and `scores` on "dev" and
         "test" before and after.
-    RAISES (ValueError): SP075 where there are no scores or no threshold, SP161 where
-        there are no spans.
+    RAISES (ValueError): SP075 without scores or threshold, SP161 without spans.
     """
     source = find_source(nlp, key)
     if source.threshold is None:
@@ -91,10 +86,9 @@ def tune(
     if test is not None:
         corpora["test"] = read_corpus(test, nlp, source.key)
     before = read_settings(source)
-    measure = _measure(nlp, source, corpora, track)
-    scores = {"before": measure()}
+    scores = {"before": _measure(nlp, source, corpora, track)}
     _choose_settings(nlp, source, corpora["dev"], goal, track)
-    scores["after"] = measure()
+    scores["after"] = _measure(nlp, source, corpora, track)
     return {
         "component": source.name,
         "spans_key": source.key,
@@ -107,7 +101,7 @@ def tune(
 def _choose_settings(
     nlp: Language, source: SpanSource, dev: List[Example], goal: Goal, track: Track
 ) -> None:
-    """Set the temperature, and then the thresholds on the new scale."""
+    """Set the temperature, then the thresholds for calibrated scores."""
     cfg = source.pipe.cfg
     if goal.temperature and "temperature" in cfg:
         cfg["temperature"] = 1.0
@@ -120,31 +114,26 @@ def _choose_settings(
 
 
 def read_settings(source: SpanSource) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): what `tune` may change, of those that there are."""
+    """RETURNS (Dict[str, Any]): the component's settings that `tune` may change."""
     names = ("threshold", "label_thresholds", "temperature")
     return {name: source.pipe.cfg[name] for name in names if name in source.pipe.cfg}
 
 
 def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]:
-    """Choose the thresholds that serve a goal best.
+    """Choose the best thresholds.
 
     readings (Sequence[Reading]): documents, predicted with a low threshold.
-    goal (Goal): what to maximise.
+    goal (Goal): what to optimise.
     RETURNS (Dict[str, Any]): the common `threshold`, and `label_thresholds`.
     """
-    common = _best(readings, None, goal.objective)
+    common = best_threshold(readings, goal.objective)
     by_label: Dict[str, float] = {}
     if goal.per_label:
         for label, counts in sorted(count_groups(readings, by_type).items()):
             if counts.gold >= MIN_GOLD:
-                by_label[label] = _best(readings, label, goal.objective).threshold
+                best = best_threshold(readings, goal.objective, label)
+                by_label[label] = best.threshold
     return {"threshold": common.threshold, "label_thresholds": by_label}
-
-
-def _best(
-    readings: Sequence[Reading], label: Optional[str], objective: Objective
-) -> CurvePoint:
-    return best_point(threshold_curve(scored_spans(readings, label)), objective)
 
 
 def _unfiltered(
@@ -152,10 +141,9 @@ def _unfiltered(
 ) -> List[Reading]:
     """Predict with a low threshold.
 
-    RAISES (ValueError): SP161 without any span, SP075 for spans without scores.
+    RAISES (ValueError): SP161 without spans, SP075 for spans without scores.
     """
-    with lowered_threshold(source, CURVE_FLOOR):
-        readings = read_predictions(nlp, examples, source.key, track=track)
+    readings = read_unfiltered(nlp, examples, source, track=track)
     scores = [score for one in readings for score in one.predicted.values()]
     if not scores:
         message = Errors.SP161.format(
@@ -169,15 +157,10 @@ def _unfiltered(
 
 def _measure(
     nlp: Language, source: SpanSource, corpora: Dict[str, List[Example]], track: Track
-) -> Callable[[], Dict[str, Dict[str, Any]]]:
-    """RETURNS (Callable): gives P, R, F1 and ECE of each corpus at that moment."""
-
-    def measure() -> Dict[str, Dict[str, Any]]:
-        result = {}
-        for name, examples in corpora.items():
-            found = predict(nlp, examples, track=track)
-            scores = score_spans(found, spans_key=source.key)
-            result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
-        return result
-
-    return measure
+) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): P, R, F1 and ECE of each corpus."""
+    result = {}
+    for name, examples in corpora.items():
+        scores = score_pipeline(nlp, examples, source.key, track=track)
+        result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
+    return result

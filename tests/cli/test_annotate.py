@@ -30,7 +30,7 @@ def test_annotate_reads_what_is_named(plain_model: Path, tmp_path: Path) -> None
     n_spans = sum(len(row["spans"]) for row in rows)
     assert f"2 documents, 11 words, {n_spans} spans" in printed
     again = run("annotate", plain_model, tmp_path / "in", "-o", tmp_path / "out")
-    assert "Going on: 1 of 1 parts are finished already" in again
+    assert "Resuming: 1 of 1 parts are already finished" in again
     assert f"2 documents, 11 words, {n_spans} spans" in again
 
 

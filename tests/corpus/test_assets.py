@@ -1,4 +1,4 @@
-"""What the workflow says of a dataset whose files are missing."""
+"""Messages of the workflow for datasets with missing files."""
 
 import importlib.util
 from pathlib import Path

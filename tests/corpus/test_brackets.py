@@ -42,7 +42,7 @@ from .util import docs_and_lost, read_all, write_file
         pytest.param(
             "[[a](Y)](X)", "a", [(0, 1, "X"), (0, 1, "Y")], id="two labels on one"
         ),
-        pytest.param("[a](X)(b)", "a(b)", [(0, 1, "X")], id="parentheses behind"),
+        pytest.param("[a](X)(b)", "a(b)", [(0, 1, "X")], id="parentheses after"),
         pytest.param("[a (b)](X)", "a (b)", [(0, 5, "X")], id="parentheses inside"),
         pytest.param("[a]( X )", "a", [(0, 1, "X")], id="spaces around the label"),
         pytest.param("[a](cell type)", "a", [(0, 1, "cell type")], id="space in label"),

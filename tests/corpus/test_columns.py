@@ -66,7 +66,7 @@ def test_read_sentences_lets_sentences_differ_in_columns() -> None:
 @pytest.mark.parametrize(
     "lines, words",
     [
-        pytest.param(["# id = 1", "# domain = x", "a O"], ["a"], id="in front"),
+        pytest.param(["# id = 1", "# domain = x", "a O"], ["a"], id="before"),
         pytest.param(["# O", "a O"], ["#", "a"], id="a token"),
         pytest.param(["#tag O"], ["#tag"], id="a word"),
     ],
@@ -91,7 +91,7 @@ def test_read_sentences_of_comments_alone_is_empty() -> None:
         pytest.param(["a O", "b"], 2, 1, "2", id="no tag"),
         pytest.param(["a"], 1, 1, "2", id="no tag at first"),
         pytest.param(["a O", "", "", "b"], 4, 1, "2", id="later sentence"),
-        pytest.param(["# one", "a O", "b"], 3, 1, "2", id="behind a comment"),
+        pytest.param(["# one", "a O", "b"], 3, 1, "2", id="after a comment"),
         pytest.param(["a O", "b O", "c"], 3, 1, "2", id="last line"),
     ],
 )

@@ -59,8 +59,8 @@ def test_entities_stand_in_document_order(blank: Language) -> None:
     [
         pytest.param((1, 1, "X"), "", "empty", id="empty"),
         pytest.param((2, 1, "X"), "", "empty", id="backwards"),
-        pytest.param((6, 8, "X"), ".", "outside of the text", id="behind"),
-        pytest.param((-1, 1, "X"), "The", "outside of the text", id="in front"),
+        pytest.param((6, 8, "X"), ".", "outside of the text", id="after"),
+        pytest.param((-1, 1, "X"), "The", "outside of the text", id="before"),
         pytest.param(
             (3, 5, "X"), ". It", "crosses a sentence boundary", id="two sentences"
         ),

@@ -1,4 +1,4 @@
-"""Whether ends are inclusive: told by the file, or by the user, never guessed."""
+"""Inclusive or exclusive ends: detected, or given by the user, never guessed."""
 
 from typing import List, Tuple
 
@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.corpus.ends import Extent, settle_ends
+from spacy_spanner.corpus.formats.nested_json import Extent, resolve_ends
 
 Rows = List[Tuple[int, int, int, int]]
 
 
 def settle(rows: Rows, ends: str = "auto") -> int:
-    return settle_ends((Extent(*row) for row in rows), ends, "x.json", lambda _: None)
+    return resolve_ends((Extent(*row) for row in rows), ends, "x.json", lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -28,29 +28,29 @@ def settle(rows: Rows, ends: str = "auto") -> int:
         pytest.param([(1, 9, 5, 1), (1, 1, 5, 2)], 1, id="too long, inclusive"),
     ],
 )
-def test_settle_ends_finds_evidence(rows: Rows, added: int) -> None:
+def test_resolve_ends_finds_evidence(rows: Rows, added: int) -> None:
     assert settle(rows) == added
 
 
-def test_settle_ends_names_the_line_that_tells() -> None:
+def test_resolve_ends_names_the_line_that_tells() -> None:
     notes: List[str] = []
     rows = [Extent(0, 1, 5, 1), Extent(3, 3, 5, 7), Extent(4, 4, 5, 8)]
-    settle_ends(rows, "auto", "x.json", notes.append)
+    resolve_ends(rows, "auto", "x.json", notes.append)
     assert notes == ["x.json: ends are inclusive, because of line 7"]
 
 
-def test_settle_ends_without_evidence_asks() -> None:
+def test_resolve_ends_without_evidence_asks() -> None:
     with pytest.raises(ValueError, match=r"SP051.*x\.json, line 4.*--ends"):
         settle([(0, 1, 5, 4), (1, 3, 5, 6)])
 
 
-def test_settle_ends_of_contradictions_names_both_lines() -> None:
+def test_resolve_ends_of_contradictions_names_both_lines() -> None:
     with pytest.raises(ValueError, match=r"SP052.*line 2.*line 9"):
         settle([(1, 1, 5, 2), (0, 5, 5, 9)])
 
 
 @pytest.mark.parametrize("ends, added", [("inclusive", 1), ("exclusive", 0)])
-def test_settle_ends_believes_the_user(ends: str, added: int) -> None:
+def test_resolve_ends_believes_the_user(ends: str, added: int) -> None:
     assert settle([(1, 1, 5, 2), (0, 5, 5, 9)], ends) == added
 
 
@@ -63,7 +63,7 @@ def test_settle_ends_believes_the_user(ends: str, added: int) -> None:
     ),
     st.booleans(),
 )
-def test_settle_ends_is_right_or_asks(
+def test_resolve_ends_is_right_or_asks(
     spans: List[Tuple[int, int, int]], inclusive: bool
 ) -> None:
     """Whatever is found is the truth: what does not tell is asked."""

@@ -98,7 +98,7 @@ def test_read_json_items(tmp_path: Path, text: str, expected: List[tuple]) -> No
         pytest.param('[{"a": 1},\n{"b": }]', 2, "Expecting value", id="array"),
         pytest.param('[{"a": 1}\n{"b": 1}]', 2, "',' or ']'", id="no comma"),
         pytest.param('[{"a": 1},\n', 2, "never closed", id="open array"),
-        pytest.param('[{"a": 1}]\nx', 2, "behind the array", id="text behind"),
+        pytest.param('[{"a": 1}]\nx', 2, "after the array", id="text after"),
         pytest.param('{"a": 1}\n{"a": "\\ud83d"}', 2, "surrogate", id="surrogate"),
         pytest.param('[\n{"a": "\\udc00"}]', 2, "surrogate", id="in an array"),
         pytest.param('{"a": 1}\n' + 9 * 10**3 * "[", 2, "", id="deep"),

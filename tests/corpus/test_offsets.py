@@ -99,7 +99,7 @@ def test_read_leaves_rejected_documents_out_and_says_so(tmp_path: Path) -> None:
     items = [{"text": TEXT, "spans": [], "answer": answer} for answer in answers]
     reading = read_all("jsonl", save(tmp_path, *items))
     assert len(reading.records) == 1
-    assert "2 documents are rejected or ignored" in reading.notes[0]
+    assert "2 rejected or ignored documents" in reading.notes[0]
 
 
 def test_read_of_several_annotations_takes_the_first_and_says_so(
@@ -112,7 +112,7 @@ def test_read_of_several_annotations_takes_the_first_and_says_so(
     task = {"data": {"text": TEXT}, "annotations": results}
     reading = read_all("jsonl", save(tmp_path, task))
     assert reading.mentions == [(4, 6, "A")]
-    assert reading.notes == ["a.jsonl: 2 further annotations of documents are left out"]
+    assert reading.notes == ["a.jsonl: 2 further annotations of documents were skipped"]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_read_of_several_annotations_takes_the_first_and_says_so(
         pytest.param(1, 2, "\U0001f600", (1, 2), id="emoji by characters"),
         pytest.param(2, 4, "\U0001f600", (1, 2), id="emoji by units"),
         pytest.param(0, 2, "US", None, id="neither"),
-        pytest.param(-3, -1, "US", None, id="in front"),
-        pytest.param(90, 99, "US", None, id="behind"),
+        pytest.param(-3, -1, "US", None, id="before"),
+        pytest.param(90, 99, "US", None, id="after"),
     ],
 )
 def test_locate_counts_as_the_text_of_the_span_tells(

@@ -1,4 +1,4 @@
-"""What the tests of formats share."""
+"""Helpers for the tests of formats."""
 
 from pathlib import Path
 from typing import Any, List, NamedTuple, Tuple, Union
@@ -14,7 +14,7 @@ from spacy_spanner.corpus.records import Lost, Record
 
 
 class Reading(NamedTuple):
-    """What a reader yields and tells."""
+    """The records and notes of a reader."""
 
     records: List[Record]
     notes: List[str]

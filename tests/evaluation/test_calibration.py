@@ -33,5 +33,5 @@ def test_reliability_table_holds_every_span_once(pairs: list) -> None:
     for row in table:
         if row.confidence is not None:
             assert row.low - 1e-6 <= row.confidence <= row.high + 1e-6
-    error = calibration_error(confidence, correct)
+    error = calibration_error(table)
     assert error is None if not pairs else 0 <= error <= 1

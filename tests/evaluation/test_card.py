@@ -1,4 +1,4 @@
-"""What a pipeline tells about itself comes from the pipeline."""
+"""Model cards describe the pipeline they are generated from."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ def test_card_tells_labels_data_scores_and_settings(nlp: Language) -> None:
     assert (
         f"| `threshold` | `{nlp.get_pipe('span_biaffine').cfg['threshold']}` |" in card
     )
-    assert "never more than 256 tokens" in card
+    assert "at most 256 tokens" in card
     for title in (
         "Use",
         "Labels",

@@ -12,8 +12,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_spanner.evaluation.error_list import find_errors
-from spacy_spanner.evaluation.excerpts import MAX_SEGMENT, segments, sentence_bounds
+from spacy_spanner.evaluation.error_list import (
+    MAX_SEGMENT,
+    find_errors,
+    segments,
+    sentence_bounds,
+)
 from spacy_spanner.evaluation.report.displacy import (
     assign_lines,
     explain,
@@ -167,7 +171,7 @@ def test_sentence_marks_what_is_wrong_only() -> None:
 
 
 def test_tooltip_without_score() -> None:
-    assert tooltip(span(0, 1)) == "gold A: right, score unknown"
+    assert tooltip(span(0, 1)) == "gold A: correct, score unknown"
     assert score_text(0.125) == "0.12"
 
 

@@ -157,7 +157,7 @@ def test_partial_scores_without_spans_are_none() -> None:
 
 
 def random_flat(rng: random.Random) -> Tuple[Set[SpanKey], Set[SpanKey]]:
-    """Make gold and predicted spans of which each meets one other at most.
+    """Make gold and predicted spans that overlap at most one other span.
 
     There, pairs are beyond doubt; elsewhere nervaluate takes the first in the list.
     """

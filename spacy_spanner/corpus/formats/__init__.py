@@ -1,1 +1,1 @@
-"""Readers of annotated text, one format a file."""
+"""Readers of annotated text, one format per file."""

@@ -1,8 +1,7 @@
-"""ACE 2004 and 2005: a text as SGML, its entities as APF XML.
+"""ACE 2004 and 2005: texts as SGML, entities as APF XML.
 
-Offsets of APF count the characters of the file without its tags; both ends are
-inclusive. Names of documents come from a list, as in the split of the papers, or all
-are read.
+APF offsets count the characters of the file without its tags; ends are inclusive. The
+documents to read can be given as a list, as in the split of the papers.
 """
 
 from pathlib import Path
@@ -16,12 +15,12 @@ from ..text_files import fail, read_text
 from ..xml_nodes import Node, read_xml
 
 APF, SGM = ".apf.xml", ".sgm"
-# Endings that names in lists may carry.
+# File endings that names in lists may have.
 ENDINGS = (APF, SGM, ".apf", ".xml", ".txt", ".tmx")
 
 
 class Charseq(NamedTuple):
-    """Where a mention is: offsets as APF counts, `end` exclusive, and its text."""
+    """APF offsets of a mention (`end` is exclusive), and its text."""
 
     start: int
     end: int
@@ -32,19 +31,19 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read the documents of a folder, or of one APF file.
 
     path (Path): the folder or file.
-    options (ReadOptions): `documents`, `mention` and `encoding` matter.
-    note (Note): is told of documents in several versions.
-    YIELDS (Record): documents, entities by characters; paragraphs count as sentences.
-    RAISES (ValueError): SP001 where a file is broken, SP055 where a document of the
-        list is missing, SP057 where an annotation has no text.
+    options (ReadOptions): uses `documents`, `mention` and `encoding`.
+    note (Note): called if documents exist in several versions.
+    YIELDS (Record): documents with entities by characters, and paragraphs as sentences.
+    RAISES (ValueError): SP001 if a file is broken, SP055 if a document of the list is
+        missing, SP057 if an annotation has no text.
     """
     paths = _apf_files(path)
     found = {p.name[: -len(APF)]: p for p in paths}
     if len(found) < len(paths):
         n_several = len(paths) - len(found)
         note(
-            f"{path.name}: {n_several} documents exist in several versions; the last "
-            "by name of the folder counts (timex2norm of ACE 2005)"
+            f"{path.name}: {n_several} documents exist in several versions; the one in "
+            "the last folder by name is used (timex2norm of ACE 2005)"
         )
     for name in choose_documents(list(found), options, path.name):
         apf_path = found[name]
@@ -63,13 +62,13 @@ def _apf_files(path: Path) -> List[Path]:
 
 
 def choose_documents(names: List[str], options: ReadOptions, source: str) -> List[str]:
-    """Choose the documents of a list.
+    """Choose the documents to read.
 
-    names (List[str]): those that exist.
-    options (ReadOptions): `documents`: names, with or without folders and endings.
+    names (List[str]): names of the existing documents.
+    options (ReadOptions): uses `documents`, with or without folders and endings.
     source (str): name of the folder.
-    RETURNS (List[str]): in the order of the list; all, sorted, without a list.
-    RAISES (ValueError): SP055 where documents of the list are missing.
+    RETURNS (List[str]): names in the order of the list; without a list, all, sorted.
+    RAISES (ValueError): SP055 if documents of the list are missing.
     """
     if options.documents is None:
         return sorted(names)
@@ -121,7 +120,7 @@ def _to_record(path: Path, plain: PlainText, choice: str) -> Record:
 
 
 def _charseq(mention: Node, choice: str, source: str) -> Charseq:
-    """RETURNS (Charseq): the place of the extent, or of the head."""
+    """RETURNS (Charseq): offsets and text of the extent or head."""
     element = mention.first(choice)
     charseq: Optional[Node] = element.first("charseq") if element else None
     if charseq is None:

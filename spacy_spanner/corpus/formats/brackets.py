@@ -1,7 +1,7 @@
 """Text with entities marked inline: `[the [US](GPE) Supreme Court](ORG)`.
 
-One sentence per line, a blank line between documents, `#` starts a comment line.
-A backslash takes the special meaning from `[`, `]`, `#` and itself.
+One sentence per line, a blank line between documents, comment lines begin with `#`.
+A backslash escapes `[`, `]`, `#` and itself.
 """
 
 import re
@@ -30,7 +30,7 @@ class CharSpan(NamedTuple):
 
 
 class BracketedSentence(NamedTuple):
-    """A sentence without its brackets, and the entities that they marked."""
+    """The text and entities of a sentence, and its line."""
 
     text: str
     spans: List[CharSpan]
@@ -40,13 +40,13 @@ class BracketedSentence(NamedTuple):
 def parse_sentence(
     line: str, *, source: str = "<text>", number: int = 1
 ) -> BracketedSentence:
-    """Take the brackets out of one line.
+    """Parse an annotated sentence.
 
-    line (str): the annotated sentence.
+    line (str): the sentence.
     source (str): name of the file, for messages.
-    number (int): the line's number, for messages.
+    number (int): number of the line.
     RETURNS (BracketedSentence): plain text, and its spans in document order.
-    RAISES (ValueError): SP001 where brackets or labels are malformed.
+    RAISES (ValueError): SP001 if brackets or labels are malformed.
     """
 
     def fail(column: int, problem: str) -> ValueError:
@@ -82,11 +82,11 @@ def parse_sentence(
 def read_documents(
     lines: Iterable[str], *, source: str = "<text>"
 ) -> Iterator[List[BracketedSentence]]:
-    """Group a file's lines into documents.
+    """Group the lines of a file into documents.
 
-    lines (Iterable[str]): the file.
-    source (str): its name, for messages.
-    YIELDS (List[BracketedSentence]): the sentences of one document.
+    lines (Iterable[str]): the lines.
+    source (str): name of the file, for messages.
+    YIELDS (List[BracketedSentence]): the sentences of a document.
     """
     document: List[BracketedSentence] = []
     for number, line in enumerate(lines, start=1):
@@ -106,9 +106,10 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of annotated text.
 
     path (Path): the file.
-    options (ReadOptions): `separator` and `encoding` matter.
-    YIELDS (Record): documents, entities by characters.
-    RAISES (ValueError): SP001 where brackets or labels are malformed.
+    options (ReadOptions): uses `separator` and `encoding`.
+    note (Note): not used.
+    YIELDS (Record): documents with entities by characters.
+    RAISES (ValueError): SP001 if brackets or labels are malformed.
     """
     separator = " " if options.separator is None else options.separator
     lines = read_lines(path, options.encoding)
@@ -119,7 +120,7 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 def to_record(
     sentences: Sequence[BracketedSentence], source: str, separator: str = " "
 ) -> Record:
-    """RETURNS (Record): the document of these sentences."""
+    """RETURNS (Record): the document with these sentences."""
     text, starts, mentions = "", [], []
     for sentence in sentences:
         text += separator if text else ""

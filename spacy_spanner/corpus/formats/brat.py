@@ -1,7 +1,7 @@
 """brat standoff: a text in `NAME.txt`, its entities in `NAME.ann`.
 
 Entities may have several parts (`T1<tab>ORG 0 5;10 15<tab>text`). Relations, events,
-attributes and notes are not entities; how many there are is told.
+attributes and notes are counted, but not read.
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Iterator, List, NamedTuple, Tuple
 
 from ...errors import Errors
-from ..discontinuous import Parts, join_parts, settle_parts
+from ..discontinuous import EntityParts, join_parts, resolve_parts
 from ..options import ReadOptions
 from ..records import CHARACTERS, DIFFERENT, Lost, Note, Record
 from ..sgml import same_text
@@ -35,7 +35,7 @@ class Entity(NamedTuple):
 def find_texts(path: Path) -> List[Path]:
     """RETURNS (List[Path]): the texts of a folder, or the text of one annotation file.
 
-    RAISES (ValueError): SP057 where a text has no annotations, or they have no text.
+    RAISES (ValueError): SP057 if one file of a pair is missing.
     """
     if path.is_file():
         texts = [path.with_suffix(".txt")]
@@ -55,11 +55,11 @@ def find_texts(path: Path) -> List[Path]:
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a folder, or one pair of files.
 
-    path (Path): a folder with pairs, or one of a pair.
-    options (ReadOptions): `discontinuous` and `encoding` matter.
-    note (Note): is told how many annotations are not entities.
+    path (Path): a folder with pairs of files, or one file of a pair.
+    options (ReadOptions): uses `discontinuous` and `encoding`.
+    note (Note): called with the number of annotations that are not entities.
     YIELDS (Record): a document for each text.
-    RAISES (ValueError): SP001 where a line is broken; SP057 where a file is missing.
+    RAISES (ValueError): SP001 if a line is broken, SP057 if a file is missing.
     """
     n_others = 0
     for text_path in find_texts(path):
@@ -75,14 +75,14 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
                     fail(ann_path.name, number, "not an annotation", line.rstrip())
         yield _to_record(text, entities, options, ann_path.name)
     if n_others:
-        note(f"{path.name}: {n_others} annotations are not entities, and left out")
+        note(f"{path.name}: {n_others} annotations are not entities and were skipped")
 
 
 def parse_line(line: str, source: str, number: int) -> Entity:
-    """Read the line of an entity.
+    """Parse the line of an entity.
 
-    RETURNS (Entity): ends of parts are exclusive, as in the file.
-    RAISES (ValueError): SP001 where the line is broken.
+    RETURNS (Entity): the entity; ends of parts are exclusive, as in the file.
+    RAISES (ValueError): SP001 if the line is broken.
     """
     match = _ENTITY.fullmatch(line.rstrip("\r\n"))
     if match is None:
@@ -100,7 +100,7 @@ def parse_line(line: str, source: str, number: int) -> Entity:
 def _to_record(
     text: str, entities: List[Entity], options: ReadOptions, source: str
 ) -> Record:
-    found: List[Parts] = []
+    found: List[EntityParts] = []
     lost: List[Lost] = []
     for entity in entities:
         seen = " ".join(text[start:end] for start, end in entity.parts)
@@ -109,14 +109,16 @@ def _to_record(
             lost.append(row)
         else:
             joined = join_parts(entity.parts, text)
-            found.append(Parts(joined, entity.label, entity.line, entity.id, seen))
-    settled = settle_parts(found, options.discontinuous, source)
+            found.append(
+                EntityParts(joined, entity.label, entity.line, entity.id, seen)
+            )
+    resolved = resolve_parts(found, options.discontinuous, source)
     return Record(
         source,
         1,
-        settled.mentions,
+        resolved.mentions,
         text=text,
         unit=CHARACTERS,
-        fragments=settled.fragments,
-        lost=lost + settled.lost,
+        fragments=resolved.fragments,
+        lost=lost + resolved.lost,
     )

@@ -1,4 +1,4 @@
-"""All formats by name, and how to tell them apart."""
+"""All formats by name, and their detection."""
 
 import json
 import re
@@ -14,89 +14,68 @@ from . import (
     brackets,
     brat,
     columns,
+    dataset_rows,
     genia,
     kbp,
     nested_json,
+    offset_json,
     ontonotes,
     spacy_docs,
-)
-from . import (
-    dataset_rows as rows,
-)
-from . import (
-    offset_json as offsets,
 )
 
 Reader = Callable[[Path, ReadOptions, Note], Iterator[Record]]
 
-# A text and an object, as of spaCy 2, alone or first in an array. Text with brackets
-# may begin like that: `["Time" magazine](ORG)`.
+# A pair of text and object, as of spaCy 2, alone or first in an array. Texts with
+# brackets may have a similar beginning: `["Time" magazine](ORG)`.
 _TEXT = r'\[\s*(\[\s*)?"([^"\\\n]|\\.)*'
 _PAIR, _OPEN_PAIR = re.compile(_TEXT + r'"\s*,\s*\{'), re.compile(_TEXT + r"\\?\Z")
-# Characters of a file that tell its format.
+# Number of characters to detect the format by.
 N_HEAD = 20_000
-# Lines of columns may be comments: so many of the first lines have to end in a tag.
+# Some lines of columns are comments: this share of the first lines must end in a tag.
 N_LINES, MOSTLY = 200, 0.9
 
 
 class Format(NamedTuple):
     """A format that can be read.
 
-    name (str): what users call it.
+    name (str): name of the format in options.
     read (Reader): reads one file, or a folder.
-    what (str): in words.
-    folder (bool): the reader takes whole folders.
-    patterns (Tuple[str, ...]): names of its files, where they tell the format.
+    folder (bool): whether the reader accepts folders.
+    patterns (Tuple[str, ...]): file names by which the format is recognised.
     """
 
     name: str
     read: Reader
-    what: str
     folder: bool = False
     patterns: Tuple[str, ...] = ()
 
 
+_CONLL_2012 = ("*_gold_conll", "*.gold_conll")
 _FORMATS = [
-    Format("conll", columns.read, "columns of tokens and tags, nested in layers"),
-    Format("json", nested_json.read, "tokens, and entities by tokens"),
-    Format("jsonl", offsets.read, "texts, and entities by characters"),
-    Format("brat", brat.read, "brat standoff", True, ("*.ann",)),
-    Format("brackets", brackets.read, "text with [entities](LABEL)"),
-    Format("genia", genia.read, "GENIA XML"),
-    Format("ace", ace.read, "ACE 2004 and 2005: SGML and APF", True, ("*.apf.xml",)),
-    Format("kbp", kbp.read, "KBP 2017: source XML and gold tables", True),
-    Format(
-        "ontonotes",
-        ontonotes.read_conll,
-        "OntoNotes as in CoNLL 2012",
-        patterns=("*_gold_conll", "*.gold_conll"),
-    ),
-    Format(
-        "ontonotes-name",
-        ontonotes.read_name,
-        "OntoNotes .name files",
-        patterns=("*.name",),
-    ),
-    Format(
-        "rows",
-        rows.read,
-        "rows of Hugging Face datasets",
-        True,
-        ("dataset_info.json",),
-    ),
-    Format("spacy", spacy_docs.read, "documents of spaCy", patterns=("*.spacy",)),
+    Format("conll", columns.read),
+    Format("json", nested_json.read),
+    Format("jsonl", offset_json.read),
+    Format("brat", brat.read, folder=True, patterns=("*.ann",)),
+    Format("brackets", brackets.read),
+    Format("genia", genia.read),
+    Format("ace", ace.read, folder=True, patterns=("*.apf.xml",)),
+    Format("kbp", kbp.read, folder=True),
+    Format("ontonotes", ontonotes.read_conll, patterns=_CONLL_2012),
+    Format("ontonotes-name", ontonotes.read_name, patterns=("*.name",)),
+    Format("rows", dataset_rows.read, folder=True, patterns=("dataset_info.json",)),
+    Format("spacy", spacy_docs.read, patterns=("*.spacy",)),
 ]
 FORMATS: Dict[str, Format] = {format.name: format for format in _FORMATS}
 
 
 def detect_format(path: Path, encoding: str = "utf-8") -> str:
-    """Tell the format of a file or folder by its names and its first lines.
+    """Detect the format of a file or folder by file names and the first lines.
 
     path (Path): the file or folder.
-    encoding (str): of its text.
+    encoding (str): encoding of the text.
     RETURNS (str): a key of `FORMATS`.
-    RAISES (ValueError): SP050 where the encoding does not exist, SP053 where nothing is
-        recognised, SP061 for an empty file or folder.
+    RAISES (ValueError): SP050 for an unknown encoding, SP053 if no format is detected,
+        SP061 for an empty file or folder.
     """
     if path.is_dir():
         return _detect_folder(path, encoding)
@@ -149,9 +128,10 @@ def _ends_in_tag(line: str) -> bool:
 
 
 def _detect_json(head: str, *, is_cut: bool) -> Optional[str]:
-    """RETURNS (Optional[str]): the format of the first object.
+    """Detect the format of the first object.
 
-    is_cut (bool): the file goes on behind the head.
+    is_cut (bool): whether the file is longer than the head.
+    RETURNS (Optional[str]): the format, if it is known.
     """
     if _PAIR.match(head) or (is_cut and _OPEN_PAIR.match(head)):
         return "jsonl"
@@ -172,12 +152,12 @@ def _detect_json(head: str, *, is_cut: bool) -> Optional[str]:
 
 
 def find_files(path: Path, format: Format) -> List[Path]:
-    """List what a reader has to be given.
+    """List the paths to pass to a reader.
 
     path (Path): a file or folder.
     format (Format): its format.
     RETURNS (List[Path]): the path itself, or the files of the format in a folder.
-    RAISES (ValueError): SP061 where nothing is there.
+    RAISES (ValueError): SP061 if there is no file.
     """
     if not path.exists():
         raise ValueError(Errors.SP061.format(source=path.name, wanted=""))

@@ -1,8 +1,8 @@
 """CoNLL-style columns: a token and its tags per line, a blank line after a sentence.
 
-Nested entities take several tag columns, one per layer. Other columns may stand between
-token and tags; which columns are tags is found out from the head of the file, and told.
-`-DOCSTART-` lines begin documents; in a file without them every sentence is one.
+Nested entities need several tag columns, one per layer. There may be other columns
+between token and tags; the tag columns are detected from the first lines. `-DOCSTART-`
+lines begin documents; in a file without them, every sentence is a document.
 """
 
 from itertools import chain, islice
@@ -15,18 +15,19 @@ from ..tags import OPENING, TAG, decode_tags, tag_problem
 from ..text_files import fail, read_lines
 
 DOCSTART = "-DOCSTART-"
-# Lines from which the layout of a file is found out.
+# Number of lines to detect the layout by.
 N_HEAD = 2000
-# Share of tokens whose segmentation digits must be plausible.
+# Minimum share of tokens with consistent segmentation digits.
 MIN_REGULAR = 0.99
 
 
 class Layout(NamedTuple):
-    """What the columns of a file are.
+    """The layout of a file.
 
-    tags (Optional[Tuple[int, ...]]): columns with tags; None for all after the token.
-    segmented (bool): a token is a character and its position in a word, as in Weibo.
-    documents (bool): `-DOCSTART-` lines begin documents.
+    tags (Optional[Tuple[int, ...]]): tag columns; None for all columns after the token.
+    segmented (bool): whether a token is a character with its position in a word, as in
+        Weibo.
+    documents (bool): whether `-DOCSTART-` lines begin documents.
     """
 
     tags: Optional[Tuple[int, ...]]
@@ -46,16 +47,16 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of columns.
 
     path (Path): the file.
-    options (ReadOptions): `encoding` and `tag_columns` matter.
-    note (Note): is told which layout was found.
+    options (ReadOptions): uses `encoding` and `tag_columns`.
+    note (Note): called with the detected layout.
     YIELDS (Record): documents of tokens.
-    RAISES (ValueError): SP001 where a line has no tag, another number of columns than
-        the line before, or something that is no tag.
+    RAISES (ValueError): SP001 if a line has no tag, an invalid tag, or another number
+        of columns than the previous line.
     """
     lines = read_lines(path, options.encoding)
     head = list(islice(lines, N_HEAD))
     layout = detect_layout(head, options.tag_columns)
-    note(f"{path.name}: {_in_words(layout)}")
+    note(f"{path.name}: {_describe(layout)}")
     sentences = read_sentences(chain(head, lines), layout, source=path.name)
     n_mentions = n_irregular = 0
     for group in _documents(sentences, layout.documents):
@@ -66,19 +67,19 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     if n_irregular:
         note(
             f"{path.name}: {n_irregular} of {n_mentions} entities begin with a tag "
-            "that continues one, as in IOB1; where the file is not IOB1 these are slips"
+            "that continues one, as in IOB1; if the file is not IOB1, these are errors"
         )
 
 
 def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Layout:
-    """Find out what the columns are, from the first lines of a file.
+    """Detect the layout from the first lines of a file.
 
-    Columns that hold nothing but tags are layers. As soon as one behind the token holds
-    something else (parts of speech, say), only the last column counts, because chunks
-    look like tags too.
+    If all columns after the token contain only tags, they are layers. If one contains
+    something else (such as parts of speech), only the last column is used, because
+    chunks look like tags too.
 
     head (Iterable[str]): the first lines.
-    tag_columns (Tuple[int, ...]): given by the user.
+    tag_columns (Tuple[int, ...]): tag columns given by the user.
     RETURNS (Layout): the layout.
     """
     rows = [split_columns(line) for line in head if line.strip()]
@@ -93,11 +94,11 @@ def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Lay
 
 
 def are_segmented(words: Sequence[str]) -> bool:
-    """Tell tokens such as `科0 技1 全0` from words that end in digits.
+    """Distinguish tokens such as `科0 技1 全0` from words that end in digits.
 
     words (Sequence[str]): the first tokens of a file.
-    RETURNS (bool): whether nearly all of them (files have slips) count the characters
-        of words from 0.
+    RETURNS (bool): whether all tokens end in digits, which nearly always count the
+        characters of a word from 0.
     """
     position, regular, inside = -1, 0, False
     for word in words:
@@ -111,11 +112,10 @@ def are_segmented(words: Sequence[str]) -> bool:
 
 
 def split_position(word: str, expected: int) -> Tuple[str, int]:
-    """Split a character from its position in a word; it may itself be a digit.
+    """Split a token into a character, which may be a digit, and its position in a word.
 
-    expected (int): the position, if the word goes on.
-    RETURNS (Tuple[str, int]): character and position; the position is -1 where there is
-        none.
+    expected (int): the position, if the word continues.
+    RETURNS (Tuple[str, int]): character and position; -1 if there is no position.
     """
     for tail in (str(expected), word[-1:]):
         if word.endswith(tail) and tail in word[1:] and tail.isdecimal():
@@ -123,9 +123,9 @@ def split_position(word: str, expected: int) -> Tuple[str, int]:
     return word, -1
 
 
-def _in_words(layout: Layout) -> str:
+def _describe(layout: Layout) -> str:
     if layout.tags is None:
-        found = "all columns behind the token are layers of tags"
+        found = "all columns after the token are layers of tags"
     elif layout.tags == (-1,):
         found = "tags are in the last column"
     else:
@@ -136,7 +136,7 @@ def _in_words(layout: Layout) -> str:
 
 
 def split_columns(line: str) -> List[str]:
-    """RETURNS (List[str]): columns, apart by tabs where there are any, or by spaces."""
+    """RETURNS (List[str]): columns, split at tabs if there are any, else at spaces."""
     if "\t" in line:
         parts = (part.strip(" \r\n") for part in line.split("\t"))
         return [part for part in parts if part]
@@ -150,13 +150,13 @@ def _is_tag(text: str) -> bool:
 def read_sentences(
     lines: Iterable[str], layout: Layout, *, source: str = "<text>"
 ) -> Iterator[TaggedSentence]:
-    """Group a file's lines into sentences.
+    """Group the lines of a file into sentences.
 
-    lines (Iterable[str]): the file.
-    layout (Layout): what its columns are.
-    source (str): its name, for messages.
-    YIELDS (TaggedSentence): sentences; one without tokens where a document begins.
-    RAISES (ValueError): SP001 with the line, where it is broken.
+    lines (Iterable[str]): the lines.
+    layout (Layout): the layout of the file.
+    source (str): name of the file, for messages.
+    YIELDS (TaggedSentence): sentences; one without tokens at the start of a document.
+    RAISES (ValueError): SP001 with the line, if it is broken.
     """
     parser = _SentenceParser(layout, source)
     block: List[str] = []
@@ -174,7 +174,7 @@ def read_sentences(
 
 
 class _SentenceParser:
-    """Turn lines into tokens and layers; a tag that is known is not read again."""
+    """Parse lines into tokens and layers, and check each distinct tag once."""
 
     def __init__(self, layout: Layout, source: str) -> None:
         self.layout = layout
@@ -211,10 +211,10 @@ class _SentenceParser:
                 fail(self.source, first, problem, block[0])
             layers.append(list(columns[index]))
             for tag in set(layers[-1]) - self.known:
-                self._learn(tag, layers[-1].index(tag), block, first)
+                self._check_tag(tag, layers[-1].index(tag), block, first)
         return layers
 
-    def _learn(self, tag: str, row: int, block: List[str], first: int) -> None:
+    def _check_tag(self, tag: str, row: int, block: List[str], first: int) -> None:
         problem = tag_problem(tag)
         if problem:
             fail(self.source, first + row, problem, block[row].rstrip())
@@ -245,7 +245,7 @@ class _SentenceParser:
 def _documents(
     sentences: Iterable[TaggedSentence], documents: bool
 ) -> Iterator[List[TaggedSentence]]:
-    """Yield the sentences of each document."""
+    """YIELDS (List[TaggedSentence]): the sentences of each document."""
     group: List[TaggedSentence] = []
     for sentence in sentences:
         if group and (not documents or not sentence.words):
@@ -258,8 +258,8 @@ def _documents(
 
 
 def _to_record(sentences: List[TaggedSentence], source: str) -> Tuple[Record, int]:
-    """RETURNS (Tuple[Record, int]): the document, and how many of its entities have a
-    first tag that does not begin an entity.
+    """RETURNS (Tuple[Record, int]): the document, and the number of its entities whose
+    first tag is not an opening tag.
     """
     words: List[str] = []
     starts: List[int] = []

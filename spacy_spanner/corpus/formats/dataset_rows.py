@@ -1,8 +1,8 @@
 """Rows of Hugging Face `datasets`: `tokens` and `ner_tags`, as numbers or as tags.
 
-A file holds rows as JSON Lines (`Dataset.to_json`); a folder is one of
-`Dataset.save_to_disk`. Names of tags that are numbers come from the features of a
-folder, from a `dataset_info.json` beside a file, or from the user.
+Files contain JSON Lines (`Dataset.to_json`), folders come from `Dataset.save_to_disk`.
+The names of numeric tags come from the features of a folder, from a
+`dataset_info.json` in the folder of a file, or from the user.
 """
 
 import json
@@ -20,14 +20,14 @@ TAG_KEYS = ("ner_tags", "tags", "ner", "labels")
 
 
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
-    """Read a file of rows, or a folder of a dataset.
+    """Read a file of rows, or the folder of a dataset.
 
     path (Path): the file or the folder.
-    options (ReadOptions): `label_names` and `encoding` matter.
-    note (Note): is told where the names of labels come from.
+    options (ReadOptions): uses `label_names` and `encoding`.
+    note (Note): called with the source of the label names.
     YIELDS (Record): documents of tokens.
-    RAISES (ValueError): SP001 where a row is broken; SP058 for a folder without the
-        package `datasets`; SP060 where numbers have no names.
+    RAISES (ValueError): SP001 if a row is broken, SP058 for a folder without the
+        package `datasets`, SP060 if numeric tags have no names.
     """
     if path.is_dir():
         rows, found = _load_folder(path)
@@ -36,20 +36,20 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         items, found = read_json_items(path, options.encoding), _names_beside(path)
     names = options.label_names or tuple(found)
     if found and not options.label_names:
-        note(f"{path.name}: labels are named by the features of the dataset")
+        note(f"{path.name}: label names come from the features of the dataset")
     yield from read_rows(items, names, source=path.name)
 
 
 def read_rows(
     items: Iterable[JsonItem], names: Sequence[str] = (), *, source: str = "<rows>"
 ) -> Iterator[Record]:
-    """Read rows, of a file or of a dataset in memory.
+    """Read rows of a file, or of a dataset in memory.
 
     items (Iterable[JsonItem]): rows with their numbers.
-    names (Sequence[str]): names of tags that are numbers, in their order.
-    source (str): for messages.
+    names (Sequence[str]): names of numeric tags, in their order.
+    source (str): name of the source, for messages.
     YIELDS (Record): documents of tokens.
-    RAISES (ValueError): SP001 where a row is broken; SP060 where numbers have no names.
+    RAISES (ValueError): SP001 if a row is broken, SP060 if numeric tags have no names.
     """
     for line, row in items:
         if not isinstance(row, dict):
@@ -69,8 +69,7 @@ def read_rows(
 
 
 def _column(row: Dict[str, Any], keys: Tuple[str, ...]) -> Optional[List[Any]]:
-    found = next((row[key] for key in keys if isinstance(row.get(key), list)), None)
-    return found
+    return next((row[key] for key in keys if isinstance(row.get(key), list)), None)
 
 
 def _name(tag: Any, names: Sequence[str], source: str, line: int) -> str:
@@ -87,7 +86,7 @@ def _name(tag: Any, names: Sequence[str], source: str, line: int) -> str:
 
 
 def _names_beside(path: Path) -> List[str]:
-    """RETURNS (List[str]): names in the description beside a file; empty for none."""
+    """RETURNS (List[str]): names in the `dataset_info.json` of a file, if it exists."""
     info = path.with_name("dataset_info.json")
     if not info.is_file():
         return []
@@ -96,7 +95,7 @@ def _names_beside(path: Path) -> List[str]:
 
 
 def _names_in(value: Any) -> List[str]:
-    """RETURNS (List[str]): the first names of tags anywhere in a description."""
+    """RETURNS (List[str]): the first list of tag names anywhere in a description."""
     if isinstance(value, dict):
         names = value.get("names")
         if isinstance(names, list) and "O" in names:
@@ -115,7 +114,7 @@ def _load_folder(path: Path) -> Tuple[Iterable[Any], List[str]]:
         raise ValueError(Errors.SP058.format(source=path.name)) from None
     try:
         dataset = datasets.load_from_disk(str(path))
-    except Exception as error:  # of another version, or no dataset at all
+    except Exception as error:  # another version, or not a dataset
         fail(path.name, 1, f"not a saved dataset: {error}")
     if isinstance(dataset, dict):
         parts = ", ".join(dataset)

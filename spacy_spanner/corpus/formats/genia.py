@@ -1,7 +1,7 @@
 """GENIA XML: articles of sentences, entities as nested `cons` elements.
 
-`sem="G#protein_molecule"` names the class; the usual task has five, to which the
-classes of the ontology belong by the beginning of their names. Coordinated entities
+`sem="G#protein_molecule"` names the class. The usual task has five classes, which are
+the prefixes of the names in the ontology. Coordinated entities
 (`sem="(AND G#... G#...)"`) share words with each other and have no text of their own.
 """
 
@@ -21,10 +21,10 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of articles.
 
     path (Path): the file.
-    options (ReadOptions): `genia_classes` matters.
-    note (Note): is told how many entities are of none of the five classes.
-    YIELDS (Record): articles, entities by characters.
-    RAISES (ValueError): SP001 where the file is not XML.
+    options (ReadOptions): uses `genia_classes`.
+    note (Note): called with the number of entities of other classes.
+    YIELDS (Record): articles with entities by characters.
+    RAISES (ValueError): SP001 if the file is not XML.
     """
     others = 0
     for article in read_xml(path, "article"):
@@ -34,11 +34,11 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         others += reader.others
         yield reader.record(article.line)
     if others:
-        note(f"{path.name}: {others} entities are of no class of the task")
+        note(f"{path.name}: {others} entities belong to no class of the task")
 
 
 class _ArticleReader:
-    """Collect text and entities of one article."""
+    """Collect the text and entities of an article."""
 
     def __init__(self, source: str, *, five: bool) -> None:
         self.source = source

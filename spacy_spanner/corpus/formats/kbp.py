@@ -1,8 +1,8 @@
-"""KBP 2017 (entity discovery and linking): source XML, and gold as tables.
+"""KBP 2017 (entity discovery and linking): texts as XML, entities as tables.
 
-A line of a table is: run, mention, text, `DOCUMENT:first-last`, link, type, NAM or NOM,
-confidence. Offsets count all characters of the source file, those of tags too; names of
-authors are annotated inside tags, where there is no text.
+The columns of a table are: run, mention, text, `DOCUMENT:first-last`, link, type, NAM
+or NOM, confidence. Offsets count all characters of the source file, including tags.
+Names of authors are annotated inside tags, which are not text.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from .ace import choose_documents
 ENDINGS = (".nw.xml", ".df.xml", ".mpdf.xml", ".cmp.txt", ".xml", ".txt")
 IN_MARKUP = "inside of markup, or outside of the text"
 NO_DOCUMENT = "its document is not there"
-# Tables hold these before the optional rest.
+# Number of required columns.
 N_COLUMNS = 7
 
 
@@ -37,12 +37,13 @@ class Row(NamedTuple):
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read the documents of a folder.
 
-    path (Path): holds source files and tables (`.tab`), in any folders.
-    options (ReadOptions): `documents` and `encoding` matter.
-    YIELDS (Record): documents, entities by characters; paragraphs and posts count as
+    path (Path): a folder with source files and tables (`.tab`), at any depth.
+    options (ReadOptions): uses `documents` and `encoding`.
+    note (Note): not used.
+    YIELDS (Record): documents with entities by characters, and paragraphs and posts as
         sentences.
-    RAISES (ValueError): SP001 where a line is broken, SP055 where a document of the
-        list is missing, SP061 without tables or sources.
+    RAISES (ValueError): SP001 if a line is broken, SP055 if a document of the list is
+        missing, SP061 without tables or source files.
     """
     sources = {_document_name(p): p for p in sorted(path.rglob("*")) if _is_source(p)}
     rows: Dict[str, List[Row]] = {}
@@ -77,7 +78,7 @@ def read_table(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
     """Read a gold table.
 
     YIELDS (Row): mentions.
-    RAISES (ValueError): SP001 where a line is broken.
+    RAISES (ValueError): SP001 if a line is broken.
     """
     for number, line in enumerate(read_lines(path, encoding), start=1):
         if not line.strip():

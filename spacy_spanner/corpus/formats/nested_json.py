@@ -1,20 +1,23 @@
-"""The JSON of the research repositories: tokens, and entities by tokens.
+"""JSON formats of research repositories: tokens, and entities by tokens.
 
-One object a sentence, in an array or in lines:
+One object per sentence, in an array or as JSON Lines:
 
 - `{"tokens": [...], "entities": [{"start": 0, "end": 2, "type": "PER"}]}`, also with
   `words` or `sentence` for the tokens and `entity_mentions` for the entities;
-- `{"sentence": [...], "ner": [{"index": [0, 1], "type": "PER"}]}`, which lists all
+- `{"sentence": [...], "ner": [{"index": [0, 1], "type": "PER"}]}`, with a list of all
   tokens of an entity;
-- `{"sentences": [[...], [...]], "ner": [[[0, 1, "PER"]], []]}`, a document whose tokens
-  are counted through.
+- `{"sentences": [[...], [...]], "ner": [[[0, 1, "PER"]], []]}`, with token offsets in
+  the whole document.
+
+Whether ends are inclusive is detected: an entity that ends where it starts has an
+inclusive end, one that ends at the length of its text an exclusive end.
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
-from ..discontinuous import Parts, settle_parts
-from ..ends import Extent, settle_ends
+from ...errors import Errors
+from ..discontinuous import EntityParts, resolve_parts
 from ..options import ReadOptions
 from ..records import Note, Record
 from ..text_files import JsonItem, fail, read_json_items
@@ -25,8 +28,17 @@ LABEL_KEYS = ("type", "label", "entity_type")
 END_KEYS = ("end", "stop")
 
 
+class Extent(NamedTuple):
+    """Start and end of an entity, with the length of its text and its line."""
+
+    start: int
+    end: int
+    length: int
+    line: int
+
+
 class Entity(NamedTuple):
-    """An entity as the file has it: start and end, or the list of its tokens."""
+    """An entity of the file: start and end, or the list of its tokens."""
 
     start: int
     end: int
@@ -35,7 +47,7 @@ class Entity(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An object of the file: its sentences, joined, and its entities."""
+    """An object of the file: its joined sentences, and its entities."""
 
     line: int
     words: List[str]
@@ -47,27 +59,65 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of nested JSON.
 
     path (Path): the file.
-    options (ReadOptions): `ends`, `discontinuous` and `encoding` matter.
-    note (Note): is told which ends were detected.
+    options (ReadOptions): uses `ends`, `discontinuous` and `encoding`.
+    note (Note): called with the detected kind of ends.
     YIELDS (Record): documents of tokens.
-    RAISES (ValueError): SP001 where an object is broken; SP051 or SP052 where ends
-        cannot be told.
+    RAISES (ValueError): SP001 if an object is broken, SP051 or SP052 if the kind of
+        ends cannot be detected.
     """
     items = (
         parse_item(item, path.name) for item in read_json_items(path, options.encoding)
     )
-    added = settle_ends(_extents(items), options.ends, path.name, note)
+    added = resolve_ends(_extents(items), options.ends, path.name, note)
     for item in read_json_items(path, options.encoding):
         yield _to_record(parse_item(item, path.name), added, options, path.name)
 
 
+def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) -> int:
+    """Determine what to add to the ends of entities to make them exclusive.
+
+    extents (Iterable[Extent]): all entities of the file.
+    ends (str): "inclusive" or "exclusive", or "auto" to detect it.
+    source (str): name of the file.
+    note (Note): called with the detected kind, and a line that shows it.
+    RETURNS (int): 1 for inclusive ends, 0 for exclusive ones.
+    RAISES (ValueError): SP051 if no entity shows it, SP052 if entities contradict each
+        other.
+    """
+    if ends != "auto":
+        return int(ends == "inclusive")
+    first: Optional[Extent] = None
+    inclusive: Optional[Extent] = None
+    exclusive: Optional[Extent] = None
+    for extent in extents:
+        first = first or extent
+        if extent.end == extent.start and extent.end < extent.length:
+            inclusive = inclusive or extent
+        if extent.end == extent.length and extent.end > extent.start:
+            exclusive = exclusive or extent
+    if first is None:
+        return 0
+    if inclusive and exclusive:
+        raise ValueError(
+            Errors.SP052.format(
+                source=source, line=inclusive.line, other=exclusive.line
+            )
+        )
+    evidence = inclusive or exclusive
+    if evidence is None:
+        raise ValueError(Errors.SP051.format(source=source, line=first.line))
+    found = "inclusive" if inclusive else "exclusive"
+    note(f"{source}: ends are {found}, because of line {evidence.line}")
+    return int(inclusive is not None)
+
+
 def parse_item(item: JsonItem, source: str) -> Item:
-    """Read one object.
+    """Parse an object.
 
     item (JsonItem): the object and its line.
     source (str): name of the file, for messages.
-    RETURNS (Item): its tokens and entities, ends as they are.
-    RAISES (ValueError): SP001 where something is missing or of the wrong kind.
+    RETURNS (Item): its tokens and entities, with the ends of the file.
+    RAISES (ValueError): SP001 if a value is missing or has the wrong type.
     """
     value, line = item.value, item.line
     if not isinstance(value, dict):
@@ -91,7 +141,7 @@ def parse_item(item: JsonItem, source: str) -> Item:
 
 
 def _sentences(value: Dict[str, Any]) -> Any:
-    """RETURNS: a list of sentences, which are lists; None where there is none."""
+    """RETURNS (Any): a list of sentences, which are lists; None if it is missing."""
     found = value.get("sentences")
     if isinstance(found, list) and all(isinstance(x, list) for x in found):
         return found
@@ -102,7 +152,7 @@ def _sentences(value: Dict[str, Any]) -> Any:
 
 
 def _entities(value: Dict[str, Any]) -> Any:
-    """RETURNS: the list of entities; those of several sentences are joined."""
+    """RETURNS (Any): the list of entities, joined if it is a list per sentence."""
     for key in ENTITY_KEYS:
         if key in value:
             found = value[key]
@@ -114,7 +164,7 @@ def _entities(value: Dict[str, Any]) -> Any:
 
 
 def _is_sentence(entry: Any) -> bool:
-    """Tell the entities of a sentence from one entity, `[start, end, label]`."""
+    """RETURNS (bool): whether it is a list of entities, not `[start, end, label]`."""
     return isinstance(entry, list) and all(isinstance(x, (list, dict)) for x in entry)
 
 
@@ -125,7 +175,7 @@ def _entity(raw: Any, source: str, line: int) -> Entity:
     if isinstance(raw, dict):
         label = next((raw[key] for key in LABEL_KEYS if key in raw), None)
         if isinstance(raw.get("index"), list):
-            return _listed(raw["index"], label, raw, source, line)
+            return _entity_of_tokens(raw["index"], label, raw, source, line)
         start = raw.get("start")
         end = next((raw[key] for key in END_KEYS if key in raw), None)
     elif isinstance(raw, list) and len(raw) >= 3:
@@ -135,7 +185,9 @@ def _entity(raw: Any, source: str, line: int) -> Entity:
     return Entity(start, end, label)
 
 
-def _listed(index: List[Any], label: Any, raw: Any, source: str, line: int) -> Entity:
+def _entity_of_tokens(
+    index: List[Any], label: Any, raw: Any, source: str, line: int
+) -> Entity:
     if not index or not all(map(is_position, index)) or not is_label(label):
         fail(source, line, "an entity needs the list of its tokens and a type", raw)
     tokens = tuple(sorted(set(index)))
@@ -143,12 +195,12 @@ def _listed(index: List[Any], label: Any, raw: Any, source: str, line: int) -> E
 
 
 def is_position(value: Any) -> bool:
-    """RETURNS (bool): whether a value of JSON is a whole number."""
+    """RETURNS (bool): whether a JSON value is an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_label(value: Any) -> bool:
-    """RETURNS (bool): whether a value of JSON can be a label."""
+    """RETURNS (bool): whether a JSON value is a non-empty string."""
     return isinstance(value, str) and bool(value.strip())
 
 
@@ -165,27 +217,27 @@ def _to_record(item: Item, added: int, options: ReadOptions, source: str) -> Rec
         _parts(entity, added, item, f"T{number}")
         for number, entity in enumerate(item.entities, start=1)
     ]
-    settled = settle_parts(found, options.discontinuous, source)
+    resolved = resolve_parts(found, options.discontinuous, source)
     return Record(
         source,
         item.line,
-        settled.mentions,
+        resolved.mentions,
         words=item.words,
         sentence_starts=item.sentence_starts,
-        fragments=settled.fragments,
-        lost=settled.lost,
+        fragments=resolved.fragments,
+        lost=resolved.lost,
     )
 
 
-def _parts(entity: Entity, added: int, item: Item, name: str) -> Parts:
-    """RETURNS (Parts): the entity; one with start and end has one part."""
+def _parts(entity: Entity, added: int, item: Item, name: str) -> EntityParts:
+    """RETURNS (EntityParts): the entity; with start and end, it has one part."""
     parts = runs(entity.tokens) or [(entity.start, entity.end + added)]
     text = " ".join(item.words[i] for i in entity.tokens if 0 <= i < len(item.words))
-    return Parts(parts, entity.label, item.line, name, text)
+    return EntityParts(parts, entity.label, item.line, name, text)
 
 
-def runs(tokens: Sequence[int]) -> List[Tuple[int, int]]:
-    """RETURNS (List[Tuple[int, int]]): neighbouring tokens joined, ends exclusive."""
+def runs(tokens: Iterable[int]) -> List[Tuple[int, int]]:
+    """RETURNS (List[Tuple[int, int]]): runs of consecutive tokens, ends exclusive."""
     found: List[Tuple[int, int]] = []
     for token in tokens:
         if found and found[-1][1] == token:

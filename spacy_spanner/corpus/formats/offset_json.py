@@ -1,16 +1,16 @@
-"""Text with entities by characters, in JSON: Prodigy, doccano, Label Studio, spaCy 2.
+"""JSON with entities by characters: Prodigy, doccano, Label Studio, spaCy 2.
 
-One object a document, in lines or in an array:
+One object per document, as JSON Lines or in an array:
 
-- Prodigy: `{"text": ..., "spans": [{"start": 0, "end": 2, "label": "ORG"}]}`, with
-  `tokens` if it has them;
+- Prodigy: `{"text": ..., "spans": [{"start": 0, "end": 2, "label": "ORG"}]}`, possibly
+  with `tokens`;
 - doccano: `{"text": ..., "label": [[0, 2, "ORG"]]}`, or `entities` with `start_offset`
   and `end_offset`;
 - Label Studio: `{"data": {"text": ...}, "annotations": [{"result": [...]}]}`, or its
   short form `{"text": ..., "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}`;
 - spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`, not annotated without `entities`.
 
-Ends are exclusive in all of them; sentences may be given as `sentences`, by characters.
+Ends are exclusive in all of them. `sentences` may contain the first character of each.
 """
 
 from pathlib import Path
@@ -38,11 +38,11 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of texts with entities by characters.
 
     path (Path): the file.
-    options (ReadOptions): `encoding` and `ends` ("inclusive" if the last character
-        counts, which none of the known tools does).
-    note (Note): is told how many documents and annotations are left out.
-    YIELDS (Record): documents; tokens are kept where the file has them.
-    RAISES (ValueError): SP001 where an object is broken.
+    options (ReadOptions): uses `encoding` and `ends` (no known tool writes "inclusive"
+        ends).
+    note (Note): called with the numbers of skipped documents and annotations.
+    YIELDS (Record): documents, with the tokens of the file, if any.
+    RAISES (ValueError): SP001 if an object is broken.
     """
     added = int(options.ends == "inclusive")
     skipped = further = 0
@@ -54,14 +54,14 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
             continue
         yield _to_record(value, item.line, added, path.name)
     if skipped:
-        note(f"{path.name}: {skipped} documents are rejected or ignored, and left out")
+        note(f"{path.name}: {skipped} rejected or ignored documents were skipped")
     if further:
-        note(f"{path.name}: {further} further annotations of documents are left out")
+        note(f"{path.name}: {further} further annotations of documents were skipped")
 
 
 def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
-    """RETURNS (Tuple[Dict[str, Any], int]): the object, brought to the form of Prodigy,
-    and the number of its annotations that do not count.
+    """RETURNS (Tuple[Dict[str, Any], int]): the object in Prodigy's format, and the
+    number of its annotations that are skipped.
     """
     value = item.value
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
@@ -76,7 +76,7 @@ def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
 def _label_studio(
     value: Dict[str, Any], source: str, line: int
 ) -> Tuple[Dict[str, Any], int]:
-    """Take text and spans out of a task; the first of its annotations counts."""
+    """Get text and spans of a task, from the first of its annotations."""
     annotations = value.get("annotations", value.get("completions"))
     if annotations is None:
         annotations = []
@@ -103,7 +103,7 @@ def _label_studio(
 
 
 def _is_region(value: Any) -> bool:
-    """Tell labels of text from relations and from choices for the whole text."""
+    """RETURNS (bool): whether it labels a region, not a relation or the whole text."""
     return isinstance(value, dict) and "start" in value
 
 
@@ -139,21 +139,21 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
 
 
 def _shown(raw: Any) -> str:
-    """RETURNS (str): the text of a span, where the file repeats it."""
+    """RETURNS (str): the text of a span in the file, if any."""
     shown = raw.get("text") if isinstance(raw, dict) else None
     return shown if isinstance(shown, str) else ""
 
 
 def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, int]]:
-    """Find the characters of a span whose text is known.
+    """Find the characters of a span, checked by its text.
 
-    Tools that run in a browser count characters outside of the basic plane (emojis) as
-    two; the text of the span tells.
+    Tools that run in a browser count characters outside of the basic multilingual plane
+    (such as emojis) as two.
 
-    start, end (int): offsets as the file has them.
-    shown (str): text of the span; empty where unknown.
+    start, end (int): offsets of the file.
+    shown (str): text of the span; empty if unknown.
     text (str): the document.
-    RETURNS (Optional[Tuple[int, int]]): None where neither way of counting fits.
+    RETURNS (Optional[Tuple[int, int]]): None if neither way of counting fits.
     """
     if not shown or same_text(text[max(start, 0) : max(end, 0)], shown):
         return start, end
@@ -162,7 +162,7 @@ def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, i
 
 
 def _from_utf16(offset: int, text: str) -> int:
-    """RETURNS (int): characters in so many units of two bytes."""
+    """RETURNS (int): the offset in characters, given that in UTF-16 code units."""
     units = text[: max(offset, 0)].encode("utf-16-le")[: 2 * max(offset, 0)]
     return len(units.decode("utf-16-le", "ignore"))
 
@@ -179,7 +179,7 @@ def _mentions(raw: Any, line: int, added: int, source: str) -> Iterator[Mention]
 
 
 def _fields(raw: Any) -> Tuple[Any, Any, List[Any]]:
-    """RETURNS: start, end and labels; None where they are missing."""
+    """RETURNS (Tuple[Any, Any, List[Any]]): start, end and labels; None if missing."""
     if isinstance(raw, list) and len(raw) >= 3:
         return raw[0], raw[1], [raw[2]]
     if not isinstance(raw, dict):
@@ -193,7 +193,7 @@ def _fields(raw: Any) -> Tuple[Any, Any, List[Any]]:
 def _words(tokens: Any, text: str) -> Optional[Words]:
     """Read Prodigy's tokens.
 
-    RETURNS (Optional[Words]): None where there are none, or not those of the text.
+    RETURNS (Optional[Words]): None if they are missing or do not match the text.
     """
     if not isinstance(tokens, list) or not tokens:
         return None
@@ -208,7 +208,7 @@ def _words(tokens: Any, text: str) -> Optional[Words]:
 
 
 def _sentence_starts(raw: Any, source: str, line: int) -> Optional[List[int]]:
-    """RETURNS (Optional[List[int]]): None where the object has no sentences."""
+    """RETURNS (Optional[List[int]]): offsets; None if the object has no sentences."""
     if raw is None:
         return None
     if not isinstance(raw, list):

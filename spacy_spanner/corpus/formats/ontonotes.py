@@ -1,8 +1,9 @@
 """OntoNotes 4 and 5, English and Chinese: `_gold_conll` of CoNLL 2012, and `.name`.
 
-`_gold_conll` has a word in the fourth and brackets of names in the eleventh column;
-`.name` has a sentence per line with `<ENAMEX TYPE="ORG">` around names, whose edges may
-lie inside words (`S_OFF`, `E_OFF`). Escaped words (`/.`, `-LRB-`) are resolved.
+`_gold_conll` files have words in the fourth and brackets of names in the eleventh
+column. `.name` files have a sentence per line with `<ENAMEX TYPE="ORG">` around names,
+whose boundaries may be inside words (`S_OFF`, `E_OFF`). Escaped words (`/.`, `-LRB-`)
+are resolved.
 """
 
 import re
@@ -27,14 +28,14 @@ ESCAPED = {
 _BRACKETS = re.compile(r"\((?P<open>[^()*|\s]+)|(?P<inside>\*)|(?P<close>\))")
 _MARK = re.compile(r"<ENAMEX(?P<attrs>[^<>]*)>|(?P<close></ENAMEX>)|(?P<text>[^<]+|<)")
 _TAG = re.compile(r"</?ENAMEX[^<>]*>")
-# Whether a mark stands at the edge of a word, perhaps with other marks.
+# Matches if a mark is at the boundary of a word, possibly with other marks.
 _AT_START = re.compile(r"(^|\s)(<ENAMEX[^<>]*>)*$")
 _AT_END = re.compile(r"(</ENAMEX>)*(\s|$)")
 _ATTR = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Sentence(NamedTuple):
-    """Words and names of a sentence, with its line; `end` of names is exclusive."""
+    """Words, names, line and lost names of a sentence; ends of names are exclusive."""
 
     words: List[str]
     names: List[TokenSpan]
@@ -43,7 +44,7 @@ class Sentence(NamedTuple):
 
 
 def resolve_word(word: str) -> str:
-    """RETURNS (str): the word without the escapes of the treebank."""
+    """RETURNS (str): the word without the treebank's escapes."""
     if len(word) == 2 and word[0] == "/" and not word[1].isalnum():
         return word[1]
     return ESCAPED.get(word, word)
@@ -53,9 +54,10 @@ def read_conll(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]
     """Read a `_gold_conll` file.
 
     path (Path): the file.
-    options (ReadOptions): `encoding` matters.
+    options (ReadOptions): uses `encoding`.
+    note (Note): not used.
     YIELDS (Record): the parts of documents.
-    RAISES (ValueError): SP001 where a line has too few columns, or brackets are not
+    RAISES (ValueError): SP001 if a line has too few columns, or brackets are not
         paired.
     """
     sentences: List[Sentence] = []
@@ -108,9 +110,10 @@ def read_name(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a `.name` file.
 
     path (Path): the file.
-    options (ReadOptions): `encoding` matters.
+    options (ReadOptions): uses `encoding`.
+    note (Note): not used.
     YIELDS (Record): documents.
-    RAISES (ValueError): SP001 where marks are not paired.
+    RAISES (ValueError): SP001 if marks are not paired.
     """
     sentences: List[Sentence] = []
     for number, line in enumerate(read_lines(path, options.encoding), start=1):
@@ -126,7 +129,7 @@ def read_name(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
 
 class _Opened(NamedTuple):
-    """A name that is not closed yet."""
+    """A name that is not closed yet; `inside` if it begins or ends inside a word."""
 
     word: int
     label: str
@@ -164,7 +167,7 @@ def _read_line(text: str, line: int, source: str) -> Sentence:
 
 
 def _add_words(words: List[str], text: str, before: str) -> None:
-    """Add words; what follows a mark without white space goes on the last word."""
+    """Add words; text that follows a mark without white space extends the last word."""
     found = unescape(text).split()
     plain = _TAG.sub("", before)
     if words and found and not plain[-1:].isspace() and not text[0].isspace():

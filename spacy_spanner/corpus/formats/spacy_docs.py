@@ -1,4 +1,4 @@
-"""Existing `.spacy` files: `doc.ents` become spans; all other annotation stays."""
+"""Existing `.spacy` files: `doc.ents` become spans, other annotation is kept."""
 
 from pathlib import Path
 from typing import Iterator
@@ -17,14 +17,13 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file.
 
     path (Path): the file.
-    options (ReadOptions): `spans_key` is the group that is read where it exists;
-        otherwise `doc.ents` are.
-    note (Note): is told how many documents have neither.
+    options (ReadOptions): uses `spans_key`; without this group, `doc.ents` are read.
+    note (Note): called with the number of documents without both.
     YIELDS (Record): documents, with the number of the document as line.
-    RAISES (ValueError): SP056 where spaCy has not written the file.
+    RAISES (ValueError): SP056 if spaCy did not write the file.
     """
     missing = 0
-    # A bare vocabulary takes no token for punctuation, which ends of sentences need.
+    # Sentence boundaries by rules need `is_punct`, which a bare vocabulary lacks.
     vocab = Vocab(lex_attr_getters=LEX_ATTRS)
     for number, doc in enumerate(load_docs(path, vocab), start=1):
         spans = annotated_spans(doc, options.spans_key)
@@ -47,9 +46,9 @@ def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
     """Load the documents of a file.
 
     path (Path): the file.
-    vocab (Vocab): is given to the documents.
+    vocab (Vocab): vocabulary of the documents.
     YIELDS (Doc): documents.
-    RAISES (ValueError): SP056 where spaCy has not written the file.
+    RAISES (ValueError): SP056 if spaCy did not write the file.
     """
     docs: Iterator[Doc] = iter(())
     number = 0
@@ -62,7 +61,7 @@ def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
         except StopIteration:
             return
         except Exception as error:
-            # Decompression, unpacking and building of documents fail in many ways.
+            # Decompressing, unpacking and building documents fail in many ways.
             problem = f"{type(error).__name__}: {error}"
             message = Errors.SP056.format(
                 source=path.name, line=max(number, 1), problem=problem

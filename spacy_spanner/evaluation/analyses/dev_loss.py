@@ -1,4 +1,4 @@
-"""The loss of a component on given documents, without learning."""
+"""The loss of a component on documents, without updating it."""
 
 from typing import Any, Dict, List, Sequence
 
@@ -11,17 +11,17 @@ from ...errors import Errors
 from ...pipeline.annotations import annotated_spans
 from ...pipeline.component import SpanRecognizer
 
-DOCS_AT_ONCE = 64
-# Losses of models with and without smoothing can only be compared on hard targets.
+BATCH_DOCS = 64
+# Losses with and without smoothing are comparable only on hard targets.
 HARD: Dict[str, Any] = {"boundary_smoothing": 0.0, "label_smoothing": 0.0}
 
 
 def find_component(nlp: Language, name: str = "") -> str:
-    """Find the component of this package that is to be analysed.
+    """Find the component of this package to analyse.
 
-    name (str): its name, needed where there are several.
+    name (str): its name; required if there are several.
     RETURNS (str): the name.
-    RAISES (ValueError): SP079 where it cannot be told.
+    RAISES (ValueError): SP079 if there is none, or several and no name.
     """
     names = [one for one, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)]
     if name in names or (not name and len(names) == 1):
@@ -33,12 +33,12 @@ def find_component(nlp: Language, name: str = "") -> str:
 def prepare_examples(
     nlp: Language, name: str, examples: Sequence[Example]
 ) -> List[Example]:
-    """Let the components in front of one work on fresh documents.
+    """Run the preceding components of the pipeline on copies of the documents.
 
     nlp (Language): the pipeline.
     name (str): the component.
-    examples (Sequence[Example]): annotated examples.
-    RETURNS (List[Example]): the annotated ones, as the component sees them.
+    examples (Sequence[Example]): examples.
+    RETURNS (List[Example]): the annotated examples, as the component gets them.
     """
     key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
     kept = [eg for eg in examples if annotated_spans(eg.reference, key) is not None]
@@ -49,19 +49,19 @@ def prepare_examples(
 
 
 def mean_loss(pipe: Any, examples: Sequence[Example]) -> float:
-    """Measure the loss on hard targets, with the same draws each time.
+    """Compute the loss on hard targets, with the same random numbers each time.
 
     pipe (SpanRecognizer): the component.
     examples (Sequence[Example]): see `prepare_examples`.
-    RETURNS (float): mean over groups of documents, weighted by their number; within a
-        group, it is the mean over windows. 0 without documents.
+    RETURNS (float): mean over batches, weighted by their number of documents; within a
+        batch, the mean over windows. 0 without documents.
     """
     cfg, rng = dict(pipe.cfg), pipe.rng
     pipe.cfg.update({name: value for name, value in HARD.items() if name in cfg})
     pipe.rng = np.random.default_rng(0)
     total = 0.0
     try:
-        for batch in minibatch(examples, DOCS_AT_ONCE):
+        for batch in minibatch(examples, BATCH_DOCS):
             total += pipe.get_loss(batch)[0] * len(batch)
     finally:
         pipe.cfg.update(cfg)

@@ -2,7 +2,7 @@
 
 After Li et al., "Visualizing the Loss Landscape of Neural Nets" (2018), as in Section 5
 of the boundary-smoothing paper: the direction of every weight is rescaled to the norm
-of that weight. Biases and norms, which have one axis, stay as they are.
+of that weight. Biases and norms, which have one axis, are not changed.
 """
 
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence
@@ -23,10 +23,10 @@ RANGE = 1.0
 
 
 class Weight(NamedTuple):
-    """A weight of a model: of a torch module, or a parameter of Thinc.
+    """A torch parameter, or a parameter of a Thinc layer.
 
     owner (Any): the torch tensor, or the Thinc layer.
-    name (str): name of the parameter; empty for torch.
+    name (str): name of the Thinc parameter; empty for torch.
     """
 
     owner: Any
@@ -48,7 +48,7 @@ class Weight(NamedTuple):
 
 
 def weights_of(model: Model) -> Iterator[Weight]:
-    """YIELDS (Weight): all weights with two axes or more, in a fixed order."""
+    """YIELDS (Weight): all weights with at least two axes, in a fixed order."""
     for node in model.walk():
         for name in node.param_names:
             if node.has_param(name) and node.get_param(name).ndim > 1:
@@ -60,10 +60,10 @@ def weights_of(model: Model) -> Iterator[Weight]:
 
 
 def random_direction(weights: Sequence[Any], rng: np.random.Generator) -> List[Any]:
-    """Draw a direction, with the norm of each weight.
+    """Draw a random direction with the norm of each weight.
 
-    weights (Sequence[Any]): values, arrays or tensors.
-    RETURNS (List[Any]): of the same shapes and kinds.
+    weights (Sequence[Any]): arrays or tensors.
+    RETURNS (List[Any]): values of the same shapes, types and norms.
     """
     direction = []
     for values in weights:
@@ -85,12 +85,13 @@ def loss_landscape(
     seed: int = 0,
     track: Track = untracked,
 ) -> Dict[str, Any]:
-    """Measure the loss of a component along a random direction.
+    """Compute the loss of a component along a random direction.
 
-    nlp (Language): the trained pipeline; its weights are put back in the end.
-    name (str): the component. A shared encoder that it listens to does not move.
-    splits (Mapping[str, Sequence[Example]]): documents by part.
-    n_points (int): places from -1 to 1, odd to meet the trained weights.
+    nlp (Language): the trained pipeline; its weights are restored at the end.
+    name (str): the component. A shared encoder that it listens to is not changed.
+    splits (Mapping[str, Sequence[Example]]): documents by part of the data.
+    n_points (int): number of positions from -1 to 1; odd to include the trained
+        weights.
     seed (int): seed of the direction.
     RETURNS (Dict[str, Any]): `positions`, and `losses` by part.
     """
@@ -102,7 +103,7 @@ def loss_landscape(
     positions = np.linspace(-RANGE, RANGE, n_points).tolist()
     losses: Dict[str, List[float]] = {part: [] for part in parts}
     try:
-        for position in track(positions, total=n_points, what="Walking"):
+        for position in track(positions, total=n_points, what="Computing losses"):
             for weight, origin, step in zip(weights, centre, direction):
                 weight.write(origin + position * step)
             for part, examples in parts.items():

@@ -1,5 +1,5 @@
-"""Scores and speed over two settings that may be changed after training, such as the
-steps and the spans of a diffusion model.
+"""Scores and speed for all values of two settings that can be changed after training,
+such as the steps and the spans of a diffusion model.
 """
 
 import time
@@ -22,10 +22,10 @@ class Axis(NamedTuple):
 
 
 def parse_axis(text: str) -> Axis:
-    """Read a setting with its values, as they are written on a command line.
+    """Parse a setting and its values from the command line.
 
-    text (str): such as "steps=1,5,10".
-    RETURNS (Axis): values as numbers, truth values or null where they look like it.
+    text (str): for example "steps=1,5,10".
+    RETURNS (Axis): the setting; values are parsed as JSON if possible.
     RAISES (ValueError): SP081 without a setting or a value.
     """
     setting, _, listed = text.partition("=")
@@ -46,13 +46,13 @@ def settings_grid(
 ) -> Dict[str, Any]:
     """Predict with every pair of values.
 
-    nlp (Language): the trained pipeline; its settings are put back in the end.
+    nlp (Language): the trained pipeline; its settings are restored at the end.
     name (str): the component.
     examples (Sequence[Example]): annotated documents.
     rows, columns (Axis): the settings.
-    RETURNS (Dict[str, Any]): the axes, and as rows of columns the `f` (None where there
-        is nothing to score) and the words per second.
-    RAISES (ValueError): SP080 for a setting that the component does not have.
+    RETURNS (Dict[str, Any]): the axes, and tables (lists of rows) of `f`, None without
+        spans to score, and `words_per_second`.
+    RAISES (ValueError): SP080 if the component does not have a setting.
     """
     pipe: Any = nlp.get_pipe(name)
     _require_setting(name, pipe, rows.setting)

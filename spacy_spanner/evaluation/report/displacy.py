@@ -1,8 +1,8 @@
 """Sentences with gold and predicted spans as HTML, in the style of displaCy's spans.
 
-Every span is a bar on a line of its own below the text: gold spans (outlined) on the
-upper lines, predicted ones (filled) on the lower. Colours belong to labels; what is
-wrong is marked, and every bar carries its score as a tooltip.
+Spans are bars below the text: gold spans (outlined) on the upper lines, predicted spans
+(filled) on the lower ones. Colours stand for labels, errors are marked, and the tooltip
+of a bar shows the score.
 """
 
 from html import escape
@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 N_COLORS = 12
 KIND_NAMES = {
-    "correct": "right",
+    "correct": "correct",
     "label": "wrong label",
     "boundary": "wrong boundaries",
     "both": "wrong boundaries and label",
@@ -21,16 +21,16 @@ SIDES = ("gold", "predicted")
 
 
 def label_colors(labels: Sequence[str]) -> Dict[str, int]:
-    """RETURNS (Dict[str, int]): number of the colour of each label."""
+    """RETURNS (Dict[str, int]): colour number of each label."""
     return {label: place % N_COLORS for place, label in enumerate(sorted(labels))}
 
 
 def assign_lines(spans: Sequence[Dict[str, Any]]) -> List[int]:
-    """Give each span the first line where it shares no token with others: gold first,
-    predicted spans below all gold ones, longer spans above those inside them.
+    """Assign each span the first line where it overlaps no other: gold spans first,
+    predicted spans below all gold spans, longer spans above those inside them.
 
-    spans (Sequence[Dict[str, Any]]): with `start`, `end`, `label` and `side`.
-    RETURNS (List[int]): line of each, from 0.
+    spans (Sequence[Dict[str, Any]]): spans with `start`, `end`, `label` and `side`.
+    RETURNS (List[int]): line of each span, from 0.
     """
     lines = [0] * len(spans)
     first = 0
@@ -53,7 +53,7 @@ def _layout_order(span: Dict[str, Any]) -> Tuple[int, int, str]:
 
 
 def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
-    """Render the text of an error with its spans.
+    """Render a sentence with its spans.
 
     item (Dict[str, Any]): see `error_list.find_errors`.
     colors (Dict[str, int]): colour of each label.
@@ -71,7 +71,7 @@ def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
         depth = max((line + 1 for _, line in here), default=0)
         text = escape(word) if word.strip() else "&#9251;"
         style = f' style="--depth:{depth}"' if depth else ""
-        # Bars reach up to the next word; a line may be broken behind each word.
+        # Bars extend to the next word; lines may break after each word.
         gap = "&nbsp;" if space and bars else ""
         parts.append(f'<span class="token"{style}>{text}{gap}{bars}</span>')
         if space:
@@ -98,25 +98,25 @@ def _bar(span: Dict[str, Any], line: int, place: int, colors: Dict[str, int]) ->
 
 
 def tooltip(span: Dict[str, Any]) -> str:
-    """RETURNS (str): what a span is, whether it is right, and its score."""
+    """RETURNS (str): side, label, correctness and score of a span."""
     shown = f"{span['side']} {span['label']}: {KIND_NAMES[span['kind']]}"
     return f"{shown}, score {score_text(span['score'])}"
 
 
 def score_text(score: Optional[float]) -> str:
-    """RETURNS (str): the score; words where there is none."""
+    """RETURNS (str): the score, or "unknown"."""
     return "unknown" if score is None else f"{score:.2f}"
 
 
 def explain(error: Dict[str, Any]) -> str:
-    """Say in words what is wrong.
+    """Describe an error in words.
 
     error (Dict[str, Any]): one of the `errors` of `error_list.find_errors`.
     RETURNS (str): HTML.
     """
     gold, predicted = (_named(error[side]) for side in SIDES)
     if error["kind"] == "missed":
-        return f"missed {gold}{_hint(error['gold'])}"
+        return f"missed {gold}{_low_score(error['gold'])}"
     score = f", score {score_text(error['predicted']['score'])}"
     if error["kind"] == "spurious":
         return f"spurious {predicted}{score}"
@@ -130,7 +130,7 @@ def _named(span: Optional[Dict[str, Any]]) -> str:
     return f"<b>{escape(span['label'])}</b> &ldquo;{escape(span['text'])}&rdquo;"
 
 
-def _hint(gold: Dict[str, Any]) -> str:
+def _low_score(gold: Dict[str, Any]) -> str:
     if gold["score"] is None:
         return ""
     return f", although it scored {gold['score']:.3f}"

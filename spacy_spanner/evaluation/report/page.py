@@ -1,4 +1,4 @@
-"""One self-contained page about a model on a corpus, and its figures as files."""
+"""Write the report: a self-contained HTML page, and its figures as files."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -11,16 +11,21 @@ from ..counts import by_nesting, count_groups
 from ..partial import PARTIAL_SCORES
 from ..summary import Evaluation
 from .displacy import KIND_NAMES, explain, label_colors, render_sentence
-from .figures.curves import label_curves_figure, threshold_figure
 from .figures.grids import confusion_figure, offset_figure
-from .figures.kinds import kinds_figure
-from .figures.reliability import reliability_figure
-from .figures.scores import by_length_figure, by_type_figure, compare_figure
+from .figures.scores import (
+    by_length_figure,
+    by_type_figure,
+    compare_figure,
+    kinds_figure,
+    label_curves_figure,
+    reliability_figure,
+    threshold_figure,
+)
 from .figures.style import inline_svg, save_figure
 
 ASSETS = files("spacy_spanner.evaluation.report") / "assets"
 MAX_CONFUSIONS = 10
-# Separators of values in attributes of the page; labels cannot hold them.
+# Separators of values in HTML attributes; labels cannot contain them.
 BETWEEN, WITHIN = "\x01", "\x02"
 
 DESCRIPTIONS = {
@@ -29,7 +34,7 @@ DESCRIPTIONS = {
     "kinds": "Number of errors of each kind",
     "offsets": "Counts of boundary offsets",
     "confusion": "Counts of gold labels against predicted labels",
-    "reliability": "Share of right spans against their score",
+    "reliability": "Share of correct spans against their score",
     "threshold": "Precision, recall and F1 against the threshold",
     "threshold_by_label": "The same for each label",
     "comparison": "F1 of two models for each type",
@@ -39,9 +44,9 @@ DESCRIPTIONS = {
 def draw_figures(
     metrics: Dict[str, Any], comparison: Optional[Dict[str, Any]] = None
 ) -> Dict[str, Any]:
-    """Draw what there are data for.
+    """Draw all figures that the data allow.
 
-    metrics (Dict[str, Any]): of an `Evaluation`.
+    metrics (Dict[str, Any]): see `summary.Evaluation`.
     comparison (Optional[Dict[str, Any]]): see `summary.compare`.
     RETURNS (Dict[str, Any]): figures by name.
     """
@@ -86,11 +91,11 @@ def write_report(
     """Write `report.html`, and each figure as PNG and SVG in `figures/`.
 
     folder (Path): folder to write to.
-    first (Evaluation): what the page is about.
-    second (Optional[Evaluation]): a model to compare it with.
+    first (Evaluation): the evaluation to report.
+    second (Optional[Evaluation]): the evaluation of a model to compare with.
     comparison (Optional[Dict[str, Any]]): see `summary.compare`.
-    limit (int): sentences with errors that are shown.
-    RETURNS (Path): the page.
+    limit (int): maximum number of sentences with errors.
+    RETURNS (Path): path of the page.
     """
     svgs = {
         name: inline_svg(
@@ -111,7 +116,7 @@ def render_page(
     svgs: Dict[str, str],
     limit: int,
 ) -> str:
-    """RETURNS (str): the page, which needs nothing but itself."""
+    """RETURNS (str): the page, without references to other files."""
     environment = Environment(autoescape=True, trim_blocks=True)
     template = environment.from_string(_asset("report.html.jinja"))
     metrics = first.metrics
@@ -146,7 +151,7 @@ def _asset(name: str) -> str:
 
 
 def _render_item(item: Dict[str, Any], colors: Dict[str, int]) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): a sentence as markup, and what it can be found by."""
+    """RETURNS (Dict[str, Any]): a sentence as HTML, and the values to filter it by."""
     pairs: List[tuple] = [
         (error["kind"], error[side]["label"])
         for error in item["errors"]

@@ -1,4 +1,4 @@
-"""A pipeline that can be sent to where the documents are, and loads itself there."""
+"""A picklable annotator that loads its pipeline in the process that calls it."""
 
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -9,32 +9,32 @@ from spacy.tokens import Doc
 from spacy.util import load_model
 
 from ...errors import Errors
-from .frames import Columns, add_columns, columns_of
+from ...evaluation.predicting import find_source, group_written_by
+from .frames import Columns, add_columns, columns_of, span_rows
 from .messages import Annotated, Document
-from .span_rows import find_key, span_rows
 
-# However long they are, the documents of a batch have no more characters than this,
-# but for the last.
+# A batch ends with the document that reaches this many characters.
 BATCH_CHARACTERS = 1_000_000
 NO_GPU = -1
 
 
 class SpanAnnotator:
-    """Find the spans of documents, in whatever process it is called.
+    """Predict the spans of documents, in any process.
 
-    It holds settings only, so that it can be pickled and sent to workers; each loads
-    the pipeline when it is called first. Batches are tables: a dict of columns, a
-    DataFrame of pandas or a Table of pyarrow.
+    Only the settings are pickled, so that an annotator can be sent to workers. Each
+    worker loads the pipeline on the first call. Batches are tables: a dict of columns,
+    a pandas DataFrame or a pyarrow Table.
 
-    model (str): folder or package name of a trained pipeline, as workers can load it.
-    spans_key (Optional[str]): group to read; needed where several are written.
-    text_field (str): column of the texts.
-    batch_size (Optional[int]): documents at once; that of the pipeline by default.
+    model (str): folder or package name of a trained pipeline that workers can load.
+    spans_key (Optional[str]): span group to read; required if the pipeline writes
+        several groups.
+    text_field (str): name of the text column.
+    batch_size (Optional[int]): documents per batch; defaults to that of the pipeline.
     gpu_id (int): GPU, or -1 for the CPU.
-    threads (Optional[int]): threads of torch; as many as it wants by default.
-    code (Optional[str]): Python file to import first.
-    memory_zone (bool): forget the words of a batch after it. Only pipelines with
-        components that keep documents or words of their own need `False`.
+    threads (Optional[int]): number of torch threads; defaults to torch's choice.
+    code (Optional[str]): Python file to import before loading.
+    memory_zone (bool): free the strings of a batch after it. Set it to `False` only for
+        components that keep documents or tokens.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class SpanAnnotator:
 
     @property
     def nlp(self) -> Language:
-        """The pipeline; loaded when it is asked for first.
+        """The pipeline, loaded on first access.
 
-        RAISES (ValueError): SP128 where the GPU cannot be used, SP071 where the group
-            cannot be told.
+        RAISES (ValueError): SP128 if the GPU cannot be used, SP071 if the pipeline
+            writes several span groups and none is chosen.
         """
         if self._nlp is None:
             self._nlp = self._load()
@@ -90,13 +90,13 @@ class SpanAnnotator:
 
     @property
     def key(self) -> Optional[str]:
-        """The group with the spans; None for `doc.ents`."""
+        """The span group to read; None for `doc.ents`."""
         _ = self.nlp
         return self._key
 
     @contextmanager
     def zone(self) -> Iterator[None]:
-        """Forget all new words and documents at the end."""
+        """Free all new strings and documents at the end."""
         zone = self.nlp.memory_zone() if self.memory_zone else nullcontext()
         with zone:
             yield
@@ -104,10 +104,11 @@ class SpanAnnotator:
     def annotate(
         self, documents: Iterable[Document], *, batch_size: Optional[int] = None
     ) -> Iterator[Annotated]:
-        """Annotate documents, batch by batch.
+        """Annotate documents in batches.
 
-        batch_size (Optional[int]): instead of that of the annotator.
-        YIELDS (Annotated): one for each document, in order; those that fail say why.
+        batch_size (Optional[int]): overrides the batch size of the annotator.
+        YIELDS (Annotated): the result of each document, in order; a failed document has
+            a `problem`.
         """
         size = batch_size or self.batch_size or self.nlp.batch_size
         for batch in _batches(documents, size):
@@ -119,19 +120,19 @@ class SpanAnnotator:
                     yield next(docs)
 
     def _pipe(self, documents: Sequence[Document]) -> List[Annotated]:
-        """Annotate a batch; where it fails, one document at a time."""
+        """Annotate a batch; if it fails, annotate its documents one by one."""
         try:
             inputs = [_input(document) for document in documents]
             docs = list(self.nlp.pipe(inputs, batch_size=len(inputs) or 1))
-        except Exception:  # of any component; which document it was is not known
+        except Exception:  # raised by any component, for an unknown document
             docs = []
-        # A pipeline may leave out what fails, if its error handler wants that.
+        # Error handlers may make a pipeline skip documents.
         if len(docs) == len(documents):
             pairs = zip(documents, docs)
             return [Annotated(document.id, doc) for document, doc in pairs]
-        return [self._one(document) for document in documents]
+        return [self._pipe_one(document) for document in documents]
 
-    def _one(self, document: Document) -> Annotated:
+    def _pipe_one(self, document: Document) -> Annotated:
         try:
             (doc,) = self.nlp.pipe([_input(document)])
         except Exception as error:
@@ -141,11 +142,11 @@ class SpanAnnotator:
     def __call__(self, batch: Any) -> Any:
         """Add the columns `spans` and `error` to a table of texts.
 
-        batch (Any): a dict of columns, a DataFrame of pandas or a Table of pyarrow.
-        RETURNS (Any): a new table of the same kind. `spans` has a list of dicts for
-            each document, as in the JSON Lines of the command; `error` says why it has
-            failed, and is None where it has not.
-        RAISES (ValueError): SP121 where there is no column of texts.
+        batch (Any): a dict of columns, a pandas DataFrame or a pyarrow Table.
+        RETURNS (Any): a new table of the same kind. `spans` contains a list of dicts
+            per document, as in the command's JSON Lines output; `error` is the reason
+            why the document failed, or None.
+        RAISES (ValueError): SP121 if the text column is missing.
         """
         columns = columns_of(batch)
         existing = ", ".join(map(str, columns)) or "none"
@@ -168,43 +169,55 @@ class SpanAnnotator:
         errors: List[Optional[str]] = []
         with self.zone():
             for one in self.annotate(documents):
-                # Tables want every field in every row.
+                # Tables require every field in every row.
                 rows = [] if one.doc is None else span_rows(one.doc, self.key)
                 spans.append([{**row, "score": row.get("score")} for row in rows])
                 errors.append(one.problem or None)
         return {"spans": spans, "error": errors}
 
     def map_in_pandas(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """Annotate DataFrames, as `DataFrame.mapInPandas` of Spark wants it.
+        """Annotate DataFrames; pass this method to Spark's `DataFrame.mapInPandas`.
 
-        frames (Iterable[Any]): DataFrames of pandas.
-        YIELDS (Any): DataFrames with the columns `spans` and `error`; `SPARK_COLUMNS`
-            is their schema.
+        frames (Iterable[Any]): pandas DataFrames.
+        YIELDS (Any): DataFrames with the added columns `spans` and `error`, whose
+            schema is `SPARK_COLUMNS`.
         """
         for frame in frames:
             yield self(frame)
 
 
+def find_key(nlp: Language, key: Optional[str] = None) -> Optional[str]:
+    """Find the span group that a pipeline writes.
+
+    key (Optional[str]): the group chosen by the user, if any.
+    RETURNS (Optional[str]): the group; None for `doc.ents`, if no component writes a
+        group.
+    RAISES (ValueError): SP071 if components write several groups.
+    """
+    writes = any(group_written_by(pipe) is not None for _, pipe in nlp.pipeline)
+    return find_source(nlp, key).key if key is not None or writes else None
+
+
 def describe(error: BaseException) -> str:
-    """RETURNS (str): kind and message of an error, in one line."""
+    """RETURNS (str): type and message of an error, on one line."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _input(document: Document) -> Any:
-    """RETURNS (Any): text or document for the pipeline. Components change documents, so
-    that a second attempt needs the first one untouched.
+    """RETURNS (Any): the text, or a copy of the document: components modify documents,
+    and a failed batch is tried again.
     """
     return document.text if document.doc is None else document.doc.copy()
 
 
 def _batches(documents: Iterable[Document], size: int) -> Iterator[List[Document]]:
-    """YIELDS (List[Document]): as many documents, but not too many characters."""
+    """YIELDS (List[Document]): batches of `size` documents, fewer if they are long."""
     batch: List[Document] = []
     characters = 0
     for document in documents:
         batch.append(document)
-        characters += _length(document)
+        characters += _n_characters(document)
         if len(batch) >= size or characters >= BATCH_CHARACTERS:
             yield batch
             batch, characters = [], 0
@@ -212,7 +225,7 @@ def _batches(documents: Iterable[Document], size: int) -> Iterator[List[Document
         yield batch
 
 
-def _length(document: Document) -> int:
+def _n_characters(document: Document) -> int:
     doc: Optional[Doc] = document.doc
     if doc is None:
         return len(document.text)
@@ -224,6 +237,6 @@ def _require_gpu(gpu_id: int) -> None:
 
     try:
         spacy.require_gpu(gpu_id)
-    except Exception as error:  # of thinc, cupy or torch
+    except Exception as error:  # raised by thinc, cupy or torch
         message = Errors.SP128.format(gpu=gpu_id, problem=describe(error))
         raise ValueError(message) from error

@@ -1,14 +1,34 @@
-"""Tables of several kinds, as columns: dicts, pandas and pyarrow."""
+"""Spans as rows, and as columns of tables: dicts, pandas and pyarrow."""
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
+
+from spacy.tokens import Doc
+
+from ...corpus.writers import json_span
+from ...pipeline.annotations import scores_of
 
 Columns = Dict[str, List[Any]]
 
-# The schema of what is added, as Spark writes schemas.
+# The schema of the added columns, in the notation of Spark.
 SPARK_COLUMNS = (
     "spans array<struct<start:int,end:int,token_start:int,token_end:int,"
     "label:string,text:string,score:float>>, error string"
 )
+
+
+def span_rows(doc: Doc, key: Optional[str]) -> List[Dict[str, Any]]:
+    """List the spans of a document.
+
+    key (Optional[str]): the span group; None for `doc.ents`.
+    RETURNS (List[Dict[str, Any]]): character and token offsets, label and text of each
+        span, and its score if the pipeline provides scores.
+    """
+    group = doc.ents if key is None else doc.spans.get(key, ())
+    rows = [{**json_span(span), "text": span.text} for span in group]
+    if key in doc.spans:
+        for row, score in zip(rows, scores_of(doc.spans[key])):
+            row["score"] = round(score, 6)  # single precision has no more digits
+    return rows
 
 
 def columns_of(batch: Any) -> Dict[str, Any]:
@@ -21,7 +41,7 @@ def columns_of(batch: Any) -> Dict[str, Any]:
 
 
 def add_columns(batch: Any, columns: Columns) -> Any:
-    """Make a table with further columns.
+    """Add columns to a copy of a table.
 
     columns (Columns): `spans` and `error`; they replace columns of the same name.
     RETURNS (Any): a new table of the same kind.
@@ -32,7 +52,7 @@ def add_columns(batch: Any, columns: Columns) -> Any:
         return _add_to_arrow(batch, columns)
     added = batch.copy()
     for name, values in columns.items():
-        # As objects, in the order of the rows: an index may have any values.
+        # Assign by position, as an index may contain duplicates.
         added[name] = type(added.iloc[:, 0])(values, index=added.index, dtype=object)
     return added
 

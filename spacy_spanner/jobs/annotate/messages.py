@@ -1,17 +1,17 @@
-"""What travels between the plan, the readers, the workers and the command."""
+"""The values that the plan, the readers, the workers and the command exchange."""
 
 from typing import Any, List, NamedTuple, Tuple
 
 
 class Piece(NamedTuple):
-    """A stretch of a file, or the whole of it.
+    """A range of a file, or the whole file.
 
-    path (str): the file, as every worker can open it.
-    name (str): its name in ids.
+    path (str): the file; every worker can open it.
+    name (str): name of the file in document ids.
     format (str): "text", "lines", "jsonl", "parquet" or "spacy".
-    start, stop (int): bytes of lines, or row groups of Parquet; `stop` is exclusive,
-        and 0 for a file that is read whole.
-    first (int): number of the first document in the file, counted from 1.
+    start, stop (int): byte offsets, or row groups of Parquet; `stop` is exclusive, and
+        0 for a whole file.
+    first (int): number of the first document, counted from 1 within the file.
     """
 
     path: str
@@ -23,11 +23,11 @@ class Piece(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What becomes one file of the output: the unit of work and of continuation.
+    """The input of one output file: the unit of work, and of resuming.
 
-    number (int): its place in the plan.
-    size (int): bytes of input, to tell how much is left.
-    pieces (Tuple[Piece, ...]): what it holds, in order.
+    number (int): position in the plan.
+    size (int): bytes of input, to report progress.
+    pieces (Tuple[Piece, ...]): its contents, in order.
     """
 
     number: int
@@ -36,13 +36,13 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, value: List[Any]) -> "Part":
-        """RETURNS (Part): the part that was stored as JSON."""
+        """RETURNS (Part): the part, restored from JSON."""
         number, size, pieces = value
         return cls(number, size, tuple(Piece(*piece) for piece in pieces))
 
 
 class Fields(NamedTuple):
-    """Where rows have their text and, if it is named, their id."""
+    """Names of the text field and, if any, of the id field of a row."""
 
     text: str = "text"
     id: str = ""
@@ -51,9 +51,9 @@ class Fields(NamedTuple):
 class Document(NamedTuple):
     """A document to annotate.
 
-    id (str): its own id, or the name of the file and its number there.
+    id (str): value of the id field, or file name and number.
     text (str): the text.
-    doc (Any): the document itself, where the file holds spaCy's own documents.
+    doc (Any): the `Doc`, if the file is a `.spacy` file.
     problem (str): why it cannot be read; empty if it can.
     """
 
@@ -64,11 +64,11 @@ class Document(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """What has become of a document.
+    """The result of a document.
 
-    id (str): its id.
-    doc (Any): the annotated `Doc`; None where the document has failed.
-    problem (str): why it has failed; empty if it has not.
+    id (str): id of the document.
+    doc (Any): the annotated `Doc`; None if the document failed.
+    problem (str): why it failed; empty if it did not.
     """
 
     id: str
@@ -77,14 +77,14 @@ class Annotated(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a worker says of a part that it has finished.
+    """A worker's report on a part.
 
     part (int): number of the part.
-    size (int): its bytes of input.
-    documents, words, spans (int): what its file holds.
+    size (int): bytes of input.
+    documents, words, spans (int): counts of the output file.
     failed (int): documents that failed.
-    seconds (float): processor time, which does not depend on what else runs.
-    problem (str): what has stopped the worker; empty if the part is finished.
+    seconds (float): processor time, which does not depend on other processes.
+    problem (str): why the worker stopped; empty if the part is finished.
     """
 
     part: int

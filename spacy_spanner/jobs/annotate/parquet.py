@@ -1,4 +1,4 @@
-"""Parquet: cut files by row groups, read columns, write spans. Needs `pyarrow`."""
+"""Parquet: split files by row groups, read columns, write spans. Needs `pyarrow`."""
 
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple
@@ -10,8 +10,8 @@ ROWS_WRITTEN = 1024
 
 
 class RowGroups(NamedTuple):
-    """Row groups from `start` to `stop`, exclusive, the number of the first row,
-    counted from 1, and the bytes of them all.
+    """The row groups from `start` to `stop` (exclusive), the number of their first row,
+    counted from 1, and their size in bytes.
     """
 
     start: int
@@ -23,7 +23,7 @@ class RowGroups(NamedTuple):
 def require_pyarrow() -> Any:
     """RETURNS (Any): the package `pyarrow`.
 
-    RAISES (ValueError): SP123 where it is not installed.
+    RAISES (ValueError): SP123 if it is not installed.
     """
     try:
         import pyarrow
@@ -37,7 +37,7 @@ def require_pyarrow() -> Any:
 def open_parquet(path: Path) -> Any:
     """RETURNS (Any): a `ParquetFile`.
 
-    RAISES (ValueError): SP001 where the file is of another format.
+    RAISES (ValueError): SP001 if the file has another format.
     """
     pyarrow = require_pyarrow()
     try:
@@ -50,10 +50,10 @@ def open_parquet(path: Path) -> Any:
 
 
 def cut_row_groups(path: Path, limit: int) -> Iterator[RowGroups]:
-    """Cut a file into stretches of row groups.
+    """Split a file into ranges of row groups.
 
-    limit (int): bytes that a stretch has at least, but for the last.
-    YIELDS (RowGroups): stretches without gaps; none of a file without rows.
+    limit (int): minimum bytes of a range, except the last.
+    YIELDS (RowGroups): contiguous ranges; none for a file without rows.
     """
     with open_parquet(path) as file:
         metadata = file.metadata
@@ -70,9 +70,9 @@ def cut_row_groups(path: Path, limit: int) -> Iterator[RowGroups]:
 def read_rows(
     path: Path, *, start: int, stop: int, fields: List[str]
 ) -> Iterator[Dict[str, Any]]:
-    """Read some columns of some row groups, a few rows at a time.
+    """Read selected columns of selected row groups, a few rows at a time.
 
-    YIELDS (Dict[str, Any]): rows; what the file does not have is missing in them.
+    YIELDS (Dict[str, Any]): rows, without the fields that the file does not have.
     """
     with open_parquet(path) as file:
         names = [name for name in file.schema_arrow.names if name in fields]
@@ -80,7 +80,7 @@ def read_rows(
             ROWS_READ, row_groups=list(range(start, stop)), columns=names
         )
         for batch in batches:
-            # A batch without columns has rows all the same.
+            # Without columns, pyarrow does not list the rows.
             yield from batch.to_pylist() if names else [{}] * batch.num_rows
 
 

@@ -6,9 +6,9 @@ number of workers, and every engine writes the same files.
 
 from typing import Iterator, List, Sequence, Tuple
 
-from .cutting import cut_lines
 from .messages import Part, Piece
 from .parquet import cut_row_groups
+from .readers import cut_lines
 from .sources import COMPRESSED, Source
 
 # A small corpus is cut finely enough for some workers, a large one coarsely.

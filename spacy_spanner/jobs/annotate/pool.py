@@ -1,4 +1,4 @@
-"""Some processes on one machine; one that is killed is replaced, its part redone."""
+"""A pool of processes that replaces killed workers and repeats their parts."""
 
 import copy
 import multiprocessing
@@ -11,12 +11,12 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Deque, Optional, Sequence, cast
 
 from ...errors import Errors
-from .annotator import SpanAnnotator, describe
+from .annotator import SpanAnnotator
 from .messages import Part, Report
-from .worker import Job, Reports, work
+from .worker import Job, Reports, describe_failure, work
 
 READY = "ready"
-# A pipeline that kills its process when it is loaded will do so again.
+# How often a process may die while it loads the pipeline.
 STARTS = 3
 
 
@@ -29,12 +29,12 @@ def run_here(job: Job, parts: Sequence[Part]) -> Reports:
 def run_pool(
     job: Job, parts: Sequence[Part], *, n_process: int, num_gpus: float = 0.0
 ) -> Reports:
-    """Annotate parts in processes of this machine.
+    """Annotate parts in several processes of this machine.
 
-    n_process (int): how many processes.
-    num_gpus (float): GPUs for each; 0.5 if two shall share one.
-    YIELDS (Report): of each part, as they are finished.
-    RAISES (ValueError): SP126 where processes die before they begin.
+    n_process (int): number of processes.
+    num_gpus (float): GPUs per process; 0.5 to let two share one.
+    YIELDS (Report): of each part, as soon as it is finished.
+    RAISES (ValueError): SP126 if processes die while they load the pipeline.
     """
     waiting = deque(parts)
     jobs = [
@@ -56,7 +56,7 @@ def run_pool(
 
 
 def with_gpu(job: Job, number: int, num_gpus: float) -> Job:
-    """RETURNS (Job): the same for a worker, by its number, on the first of its GPUs."""
+    """RETURNS (Job): the job of a worker, by its number, on the first of its GPUs."""
     if not num_gpus:
         return job
     annotator: SpanAnnotator = copy.copy(job.annotator)
@@ -65,7 +65,7 @@ def with_gpu(job: Job, number: int, num_gpus: float) -> Job:
 
 
 class _Worker:
-    """A process, and the part that it works on."""
+    """A process, and the part it works on."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -74,7 +74,7 @@ class _Worker:
         self._start()
 
     def _start(self) -> None:
-        # A forked process would inherit threads of torch that do not run in it.
+        # A forked process would inherit the state of torch threads without the threads.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process = context.Process(
@@ -85,18 +85,18 @@ class _Worker:
         self._starts += 1
 
     def take(self, waiting: Deque[Part]) -> None:
-        """Begin with the next part, if there is one and the process has none."""
+        """Start the next part, if one is waiting and the process is idle."""
         if self.part is None and waiting:
             self.part = waiting.popleft()
             self._send(self.part)
 
     def _send(self, part: Part) -> None:
-        with suppress(OSError):  # the process has died, which `receive` will find
+        with suppress(OSError):  # the process has died, which `receive` will notice
             self.connection.send(part)
 
     def receive(self) -> Optional[Report]:
-        """RETURNS (Optional[Report]): None where the process has only become ready, or
-        has died; then another one does its part.
+        """RETURNS (Optional[Report]): None if the process has become ready, or has died
+        and been replaced.
         """
         try:
             received: Any = self.connection.recv()
@@ -121,22 +121,22 @@ class _Worker:
             self._send(self.part)
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
 
 def _serve(job: Job, connection: Connection) -> None:
-    """Work on parts until the connection closes; the body of a process."""
-    # Ctrl-C reaches all processes of a terminal; the first one ends the others.
+    """Work on parts until the connection closes; the target of a process."""
+    # Ctrl-C reaches all processes of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     problem = ""
     try:
         _ = job.annotator.nlp
     except Exception as error:
-        problem = str(error) if str(error).startswith("[") else describe(error)
+        problem = describe_failure(error)
     connection.send(READY)
     while True:
         try:
@@ -148,7 +148,7 @@ def _serve(job: Job, connection: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End when the first process is killed, and not only when the part is done."""
+    """Exit as soon as the parent process ends, without finishing the part."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

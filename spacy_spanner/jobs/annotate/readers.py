@@ -1,9 +1,12 @@
-"""Read the documents of a part, one at a time; a broken one stops no others."""
+"""Split files into ranges of lines, and read the documents of a part one by one.
+
+A broken document does not stop the others.
+"""
 
 import gzip
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, Callable, Dict, Iterator, Tuple, cast
+from typing import Any, BinaryIO, Callable, Dict, Iterator, NamedTuple, Tuple, cast
 
 from spacy.vocab import Vocab
 
@@ -15,31 +18,69 @@ from .parquet import column_names, read_rows
 from .sources import COMPRESSED
 
 Reader = Callable[[Piece, Fields, Vocab], Iterator[Document]]
+# Number of bytes to search for line ends at once.
+BLOCK = 2**22
 BYTE_ORDER_MARK = "\ufeff"
-# As many broken rows in a row say that the option is wrong, and not the row.
+# If all of the first rows lack a field, its name is wrong.
 SAMPLE = 20
+
+
+class LineRange(NamedTuple):
+    """Bytes from `start` to `stop` (exclusive), and the number of the first line."""
+
+    start: int
+    stop: int
+    first: int
+
+
+def cut_lines(stream: BinaryIO, limit: int) -> Iterator[LineRange]:
+    """Split at the first end of a line after every `limit` bytes.
+
+    This reads the whole file to count lines, which takes very little time compared with
+    annotating it.
+
+    stream (BinaryIO): the file, at its beginning.
+    limit (int): minimum bytes of a range, except the last.
+    YIELDS (LineRange): contiguous ranges.
+    """
+    start = position = 0
+    first = line = 1
+    while block := stream.read(BLOCK):
+        done = 0
+        while True:
+            wanted = max(start + limit - 1 - position, done)
+            end = block.find(b"\n", wanted) + 1 if wanted < len(block) else 0
+            if not end:
+                break
+            line += block.count(b"\n", done, end)
+            yield LineRange(start, position + end, first)
+            start, first, done = position + end, line, end
+        line += block.count(b"\n", done)
+        position += len(block)
+    if position > start:
+        yield LineRange(start, position, first)
 
 
 def read_part(part: Part, fields: Fields, vocab: Vocab) -> Iterator[Document]:
     """Read the documents of a part.
 
-    part (Part): what to read.
-    fields (Fields): where rows have text and id.
-    vocab (Vocab): of documents that files hold as such.
-    YIELDS (Document): documents; those that cannot be read say why.
+    part (Part): the part.
+    fields (Fields): names of the text and id fields.
+    vocab (Vocab): vocabulary for the documents of `.spacy` files.
+    YIELDS (Document): documents; those that cannot be read have a `problem`.
     """
     for piece in part.pieces:
         try:
             yield from READERS[piece.format](piece, fields, vocab)
         except (EOFError, ValueError, zlib.error, OSError) as error:
-            # What the system says has a number; a damaged file has none.
+            # Errors of the system have a number, errors of damaged files do not.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             yield Document(piece.name, problem=_damaged(piece, error))
 
 
 def _damaged(piece: Piece, error: Exception) -> str:
-    """RETURNS (str): why the rest of a file is missing."""
+    """RETURNS (str): why the rest of a file cannot be read."""
     problem = f"the file is damaged from here ({type(error).__name__}: {error})"
     return Errors.SP001.format(
         source=piece.name, line=piece.first, column=1, problem=problem, text=""
@@ -47,9 +88,9 @@ def _damaged(piece: Piece, error: Exception) -> str:
 
 
 def check_fields(piece: Piece, fields: Fields) -> None:
-    """Look at the first rows of a file.
+    """Check the first rows of a file.
 
-    RAISES (ValueError): SP121 or SP122 where none of them has the field.
+    RAISES (ValueError): SP121 or SP122 if none of them has the field.
     """
     problems = []
     for document, _ in zip(
@@ -70,14 +111,14 @@ def _read_text(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]
 
 
 def _read_lines(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
-    """Read every line that is not blank as a document."""
+    """Read each non-blank line as a document."""
     for number, line in _lines(piece):
         if line.strip():
             yield _decoded(line, _place(piece, number), piece, number)
 
 
 def _read_jsonl(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
-    """Read every line that is not blank as an object."""
+    """Read each non-blank line as a JSON object."""
     for number, line in _lines(piece):
         if not line.strip():
             continue
@@ -93,7 +134,7 @@ def _read_jsonl(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document
 
 
 def _read_parquet(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
-    """Read every row."""
+    """Read each row as a document."""
     path = Path(piece.path)
     columns = column_names(path)
     rows = read_rows(path, start=piece.start, stop=piece.stop, fields=list(fields))
@@ -102,7 +143,7 @@ def _read_parquet(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Docume
 
 
 def _read_spacy(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
-    """Read documents as they are: their tokens and annotation stay."""
+    """Read documents with their tokens and annotation."""
     docs = load_docs(Path(piece.path), vocab)
     number = 0
     while True:
@@ -133,7 +174,7 @@ READERS: Dict[str, Reader] = {
 
 
 def _place(piece: Piece, number: int) -> str:
-    """RETURNS (str): the id of a document that has none of its own."""
+    """RETURNS (str): the id of a document without an id field."""
     return f"{piece.name}:{number}"
 
 
@@ -145,7 +186,7 @@ def _open(piece: Piece) -> BinaryIO:
 
 
 def _lines(piece: Piece) -> Iterator[Tuple[int, bytes]]:
-    """YIELDS (Tuple[int, bytes]): lines with their numbers."""
+    """YIELDS (Tuple[int, bytes]): numbers and lines."""
     with _open(piece) as file:
         file.seek(piece.start)
         position = piece.start
@@ -157,9 +198,9 @@ def _lines(piece: Piece) -> Iterator[Tuple[int, bytes]]:
 
 
 def _decode(content: bytes, piece: Piece, number: int) -> str:
-    """RETURNS (str): the text without mark and last end of line.
+    """RETURNS (str): the text without byte order mark and last line end.
 
-    RAISES (ValueError): SP001 where it is not UTF-8.
+    RAISES (ValueError): SP001 if it is not UTF-8.
     """
     try:
         text = content.decode("utf8")
@@ -178,7 +219,7 @@ def _decoded(content: bytes, place: str, piece: Piece, number: int) -> Document:
 
 
 def _from_row(row: Dict[str, Any], fields: Fields, place: str, names: list) -> Document:
-    """Take text and id out of a row; `names` are those of all its fields."""
+    """RETURNS (Document): text and id of a row; `names` are those of all its fields."""
     own = row.get(fields.id) if fields.id else place
     if own is None:
         return Document(place, problem=_no_id(place, fields, names))

@@ -1,4 +1,4 @@
-"""Write the file of a part: JSON Lines, Parquet or spaCy's own documents."""
+"""Write the output file of a part: JSON Lines, Parquet or `.spacy`."""
 
 import json
 from pathlib import Path
@@ -7,28 +7,28 @@ from typing import Any, Dict, List, Optional, Protocol, Type
 import srsly
 from spacy.tokens import Doc, DocBin
 
+from .frames import span_rows
 from .messages import Annotated
 from .parquet import ROWS_WRITTEN, require_pyarrow, span_type
-from .span_rows import span_rows
 
-# Where `.spacy` files keep the id of a document.
+# Key of the document id in `Doc.user_data`, for `.spacy` files.
 ID = "id"
 
 
 class ShardWriter(Protocol):
-    """What takes annotated documents one at a time.
+    """The interface of a writer of annotated documents.
 
     path (Path): file to write.
-    key (Optional[str]): the group of spans; None for `doc.ents`.
+    key (Optional[str]): the span group; None for `doc.ents`.
     with_text (bool): write the text of documents too.
     """
 
     def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None: ...
 
     def add(self, one: Annotated) -> int:
-        """Write a document; nothing of one that raises an error is written.
+        """Write a document, or raise an error and write nothing.
 
-        RETURNS (int): the number of its spans.
+        RETURNS (int): number of spans.
         """
 
     def close(self) -> None:
@@ -36,7 +36,7 @@ class ShardWriter(Protocol):
 
 
 class JsonlShard:
-    """One object a line: `id`, `text` and `spans`, in the form of Prodigy."""
+    """One object per line: `id`, `text` and `spans`, in Prodigy's format."""
 
     def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
         self._file = path.open("w", encoding="utf8", newline="\n")
@@ -47,7 +47,7 @@ class JsonlShard:
         """Write a document as one line."""
         row = _row(one, self._key, self._with_text)
         line = json.dumps(row, ensure_ascii=False) + "\n"
-        line.encode("utf8")  # before anything is written
+        line.encode("utf8")  # fails before anything is written
         self._file.write(line)
         return len(row["spans"])
 
@@ -57,7 +57,7 @@ class JsonlShard:
 
 
 class ParquetShard:
-    """The same as columns; documents of a thousand are one row group."""
+    """The columns `id`, `text` and `spans`, in row groups of 1024 documents."""
 
     def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
         self._arrow = require_pyarrow()
@@ -91,7 +91,7 @@ class ParquetShard:
 
 
 class SpacyShard:
-    """Whole documents, with all that the pipeline has set, and ids in `user_data`."""
+    """Documents with all annotation of the pipeline, and their ids in `user_data`."""
 
     def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
         self._path = path
@@ -102,7 +102,7 @@ class SpacyShard:
         """Add a document; the file is written when it is closed."""
         doc: Doc = one.doc
         doc.user_data[ID] = one.id
-        # A document that fails half way would spoil the file.
+        # Fails before the document is added partly.
         srsly.msgpack_dumps(doc.user_data)
         self._bin.add(doc)
         return len(span_rows(doc, self._key))

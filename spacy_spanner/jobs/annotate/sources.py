@@ -1,4 +1,4 @@
-"""Which files there are to annotate: files, folders and globs of them."""
+"""Find the input files: files, folders and globs."""
 
 import glob
 import os
@@ -17,12 +17,19 @@ SUFFIXES: Dict[str, str] = {
     ".spacy": "spacy",
 }
 COMPRESSED = ".gz"
-# Formats whose files may be compressed as a whole; the others are in themselves.
+# Formats whose files may be gzipped; Parquet and `.spacy` files compress themselves.
 COMPRESSIBLE = ("text", "jsonl")
 
 
 class Source(NamedTuple):
-    """A file, its name in ids, its format and its bytes."""
+    """An input file.
+
+    path (Path): absolute path.
+    name (str): name of the file in document ids.
+    format (str): see `Piece`.
+    size (int): bytes.
+    changed (int): time of the last change, in nanoseconds.
+    """
 
     path: Path
     name: str
@@ -34,14 +41,14 @@ class Source(NamedTuple):
 def find_sources(
     inputs: Sequence[str], *, output: Path, by_line: bool = False
 ) -> List[Source]:
-    """Find the files that inputs name.
+    """Find the input files.
 
-    inputs (Sequence[str]): files, folders (searched to the bottom) and globs.
-    output (Path): where results go; what lies there is no input.
-    by_line (bool): every line of a text file is a document, and not the whole file.
-    RETURNS (List[Source]): each file once, in an order that depends on names alone.
-        Folders may hold other files too, which are left out.
-    RAISES (ValueError): SP120 where an input has nothing to read.
+    inputs (Sequence[str]): files, folders (searched recursively) and globs.
+    output (Path): folder for the results, which is never read as input.
+    by_line (bool): each line of a text file is a document, instead of the whole file.
+    RETURNS (List[Source]): each file once, sorted by path. Files of other formats are
+        skipped.
+    RAISES (ValueError): SP120 if an input has no file to read.
     """
     found: List[Path] = []
     for given in inputs:
@@ -64,8 +71,8 @@ def find_sources(
 
 
 def _expand(given: str) -> Iterator[Path]:
-    """YIELDS (Path): files that an input names, as absolute paths; the errors of an
-    earlier run are no documents.
+    """YIELDS (Path): absolute paths of the files of an input, without hidden files and
+    the errors of an earlier run.
     """
     matches = [given] if os.path.exists(given) else glob.glob(given, recursive=True)
     for match in matches:
@@ -79,7 +86,7 @@ def _expand(given: str) -> Iterator[Path]:
 
 
 def format_of(path: Path) -> str:
-    """RETURNS (str): the format that a name tells; empty for others."""
+    """RETURNS (str): the format by file name; empty if it is unknown."""
     if path.suffix != COMPRESSED:
         return SUFFIXES.get(path.suffix, "")
     form = SUFFIXES.get(path.with_suffix("").suffix, "")

@@ -1,5 +1,6 @@
-"""What a worker does with a part, in whatever process it runs."""
+"""Annotate one part, in any process."""
 
+import re
 import time
 from typing import Any, Dict, Generator, List, NamedTuple
 
@@ -14,11 +15,11 @@ Reports = Generator[Report, None, None]
 
 
 class Job(NamedTuple):
-    """All that workers have to know; it can be pickled.
+    """The picklable settings of a worker.
 
     annotator (SpanAnnotator): the pipeline.
-    output (OutputFolder): where results go.
-    fields (Fields): where rows have text and id.
+    output (OutputFolder): folder for the results.
+    fields (Fields): names of the text and id fields.
     with_text (bool): write texts too.
     """
 
@@ -29,24 +30,28 @@ class Job(NamedTuple):
 
 
 def work(job: Job, part: Part) -> Report:
-    """Annotate a part, and tell what has come of it.
+    """Annotate a part unless it is finished.
 
-    RETURNS (Report): also where something has stopped the work that is no fault of a
-        document: a pipeline that cannot be loaded, or a full disk.
+    RETURNS (Report): counts, or the problem if the error is not that of a document: the
+        pipeline cannot be loaded, or the disk is full.
     """
     try:
         return job.output.finished(part.number) or annotate_part(job, part)
     except Exception as error:
-        coded = isinstance(error, ValueError) and str(error).startswith("[")
-        problem = str(error) if coded else describe(error)
-        return Report(part.number, problem=problem)
+        return Report(part.number, problem=describe_failure(error))
+
+
+def describe_failure(error: Exception) -> str:
+    """RETURNS (str): the message of an error with a code, else type and message."""
+    coded = re.match(r"\[[A-Z]+\d+\]", str(error))
+    return str(error) if coded else describe(error)
 
 
 def annotate_part(job: Job, part: Part) -> Report:
     """Annotate the documents of a part and write its file.
 
     RETURNS (Report): counts.
-    RAISES (OSError): where files cannot be read or written.
+    RAISES (OSError): if a file cannot be read or written.
     """
     start = time.process_time()
     journal = Journal(job.output.journal(part.number))
@@ -75,9 +80,9 @@ def annotate_part(job: Job, part: Part) -> Report:
 
 
 class Tally:
-    """Hand documents to the file, and count.
+    """Write documents and count them.
 
-    shard (ShardWriter): the file.
+    shard (ShardWriter): the output file.
     """
 
     def __init__(self, shard: ShardWriter) -> None:
@@ -86,9 +91,9 @@ class Tally:
         self.errors: List[Dict[str, Any]] = []
 
     def add(self, one: Annotated) -> None:
-        """Write a document, or keep the reason why it cannot be.
+        """Write a document, or keep the reason why it failed.
 
-        RAISES (OSError): where the file cannot be written.
+        RAISES (OSError): if the file cannot be written.
         """
         if one.problem:
             self.errors.append({"id": one.id, "reason": one.problem})
@@ -97,7 +102,7 @@ class Tally:
             spans = self._shard.add(one)
         except OSError:
             raise
-        except Exception as error:  # a value that the format cannot hold
+        except Exception as error:  # a value that the format cannot represent
             self.errors.append({"id": one.id, "reason": describe(error)})
             return
         self.documents += 1

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spacy_spanner.encoders import packaged
-from spacy_spanner.encoders.packaged import PackagedModel, resolve_name
+from spacy_spanner.encoders import pretrained
+from spacy_spanner.encoders.pretrained import PackagedModel, resolve_name
 from spacy_spanner.encoders.transformer import build_transformer
 
 from .helpers import encoder_of
@@ -14,7 +14,7 @@ from .helpers import encoder_of
 
 def test_packaged_name_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = PackagedModel("no_such_package", "model", "minilm")
-    monkeypatch.setitem(packaged.PACKAGED, "minilm", absent)
+    monkeypatch.setitem(pretrained.PACKAGED, "minilm", absent)
     model = build_transformer("minilm")
     with pytest.raises(ImportError, match=r"SP012.*no_such_package.*\[minilm\]"):
         model.initialize()
@@ -28,7 +28,7 @@ def test_packaged_name_is_the_folder_of_the_package(
     (tmp_path / "packaged_encoder" / "__init__.py").write_text(broken)
     monkeypatch.syspath_prepend(tmp_path)
     entry = PackagedModel("packaged_encoder", "weights", "demo")
-    monkeypatch.setitem(packaged.PACKAGED, "demo", entry)
+    monkeypatch.setitem(pretrained.PACKAGED, "demo", entry)
     assert resolve_name("demo") == str(tmp_path / "packaged_encoder" / "weights")
 
 

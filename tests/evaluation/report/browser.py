@@ -8,7 +8,7 @@ DESKTOP = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False
 
 
 class Browser:
-    """What tests ask a page."""
+    """Questions that tests ask a page."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver

@@ -1,4 +1,4 @@
-"""What is scored, and what is not."""
+"""Documents and spans that are not scored."""
 
 from spacy.tokens import Span
 

@@ -17,7 +17,7 @@ from .helpers import prf
 def retokenized(
     words: List[str], spaces: List[bool], predicted: Gold, gold: Gold
 ) -> Example:
-    """Gold stands on the tokens "New York - based"."""
+    """Gold spans refer to the tokens "New York - based"."""
     vocab = Vocab()
     reference = Doc(
         vocab, words=["New", "York", "-", "based"], spaces=[True, False, False, False]

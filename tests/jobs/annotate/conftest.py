@@ -12,7 +12,7 @@ from .trouble import MARKERS
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small trained model, behind a component that makes trouble where asked."""
+    """A small trained model after a component that fails on request."""
     import_code(TROUBLE)
     nlp = trained_copy("span_biaffine")
     nlp.add_pipe("spanner_test_trouble", first=True)
@@ -23,7 +23,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which workers note the deaths that shall happen once."""
+    """A folder in which workers record the deaths that happen only once."""
     folder = tmp_path / "markers"
     folder.mkdir()
     monkeypatch.setenv(MARKERS, str(folder))

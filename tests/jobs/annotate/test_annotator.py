@@ -9,10 +9,13 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_spanner.jobs.annotate.annotator import BATCH_CHARACTERS, SpanAnnotator
+from spacy_spanner.jobs.annotate.annotator import (
+    BATCH_CHARACTERS,
+    SpanAnnotator,
+    find_key,
+)
 from spacy_spanner.jobs.annotate.frames import SPARK_COLUMNS
 from spacy_spanner.jobs.annotate.messages import Document
-from spacy_spanner.jobs.annotate.span_rows import find_key
 
 from ...helpers import scored_spans, trained
 from .helpers import TEXTS, annotator
@@ -41,7 +44,7 @@ def expected_rows() -> List[List[Dict[str, Any]]]:
 
 
 def check_columns(spans: Any, errors: Any) -> None:
-    """Expect the texts of `NESTED`, and behind them the poisoned one."""
+    """Expect the spans of `NESTED`, followed by the poisoned text."""
     *found, none = [[dict(span) for span in row] for row in spans]
     assert found == expected_rows()
     assert none == []

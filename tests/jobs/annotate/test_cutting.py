@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.jobs.annotate import cutting
-from spacy_spanner.jobs.annotate.cutting import LineRange, cut_lines
+from spacy_spanner.jobs.annotate import readers
+from spacy_spanner.jobs.annotate.readers import LineRange, cut_lines
 
 
 def cut(content: bytes, limit: int) -> List[LineRange]:
     return list(cut_lines(io.BytesIO(content), limit))
 
 
-def test_cut_is_behind_the_first_end_after_the_limit() -> None:
+def test_cut_follows_the_first_line_end_after_the_limit() -> None:
     #         0123 456 7890
     content = b"abc\nde\nfgh\n"
     assert cut(content, 1) == [(0, 4, 1), (4, 7, 2), (7, 11, 3)]
@@ -39,7 +39,7 @@ def test_empty_file_has_no_ranges() -> None:
 )
 def test_ranges_hold_every_line_once(content: bytes, limit: int, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "BLOCK", block)
+        patch.setattr(readers, "BLOCK", block)
         ranges = cut(content, limit)
     assert b"".join(content[r.start : r.stop] for r in ranges) == content
     assert all(content[r.stop - 1 : r.stop] == b"\n" for r in ranges[:-1])

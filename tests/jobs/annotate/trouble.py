@@ -1,6 +1,6 @@
-"""A component that fails, or kills its process, where the text says so.
+"""A component that fails, or kills its process, if the text contains a certain word.
 
-Workers import this file by `--code`; deaths that shall happen once leave a file.
+Workers import this file by `--code`; deaths that happen only once leave a file.
 """
 
 import os

@@ -1,19 +1,21 @@
-"""Figures of the papers' analyses: one function for each."""
+"""Figures of the papers' analyses."""
 
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
+from ...counts import shortest_length
 from ...tables import percent
+from .grids import draw_cell, frame_grid
 from .style import (
     BLUE,
     GREEN,
     INK,
     MUTED,
     ORANGE,
-    PAPER,
     RED,
     new_figure,
+    panel_grid,
     percent_axis,
     styled,
 )
@@ -30,21 +32,20 @@ LINES = [
     (MUTED, "-"),
     (INK, "--"),
 ]
-N_COLUMNS = 3
 
 
 def line_style(place: int) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): colour and dashes of the line with that number."""
+    """RETURNS (Dict[str, Any]): colour and dashes of a line, by its number."""
     color, dashes = LINES[place % len(LINES)]
     return {"color": color, "linestyle": dashes, "linewidth": 1.6}
 
 
 @styled
 def training_figure(runs: Sequence[Dict[str, Any]]) -> "Figure":
-    """Draw loss and F1 on development data over training.
+    """Draw loss and F1 on development data during training.
 
-    runs (Sequence[Dict[str, Any]]): with `name` and `history`.
-    RETURNS (Figure): two panels, one line a training.
+    runs (Sequence[Dict[str, Any]]): runs with `name` and `history`.
+    RETURNS (Figure): two panels, one line per run.
     """
     figure, (losses, scores) = new_figure(height=5.0, heights=[1, 1])
     for place, run in enumerate(runs):
@@ -63,19 +64,12 @@ def training_figure(runs: Sequence[Dict[str, Any]]) -> "Figure":
 
 @styled
 def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
-    """Draw a small reliability diagram for each training.
+    """Draw a small reliability diagram for each training run.
 
-    runs (Sequence[Dict[str, Any]]): with `name`, `reliability` and `ece`.
+    runs (Sequence[Dict[str, Any]]): runs with `name`, `reliability` and `ece`.
     RETURNS (Figure): a grid of panels.
     """
-    n_columns = min(N_COLUMNS, len(runs))
-    n_rows = -(-len(runs) // n_columns)
-    figure, axes = new_figure(
-        height=0.3 + 1.8 * n_rows, heights=[1.0] * n_rows, columns=n_columns
-    )
-    panels = list(np.ravel(axes))
-    for panel in panels[len(runs) :]:
-        panel.set_visible(False)
+    figure, panels = panel_grid(len(runs), height=1.8, margin=0.3)
     for panel, run in zip(panels, runs):
         filled = [row for row in run["reliability"] or [] if row["n_spans"]]
         centres = [(row["low"] + row["high"]) / 2 for row in filled]
@@ -95,7 +89,7 @@ def landscape_figure(data: Dict[str, Any]) -> "Figure":
     """Draw the loss along a direction through the weights.
 
     data (Dict[str, Any]): see `landscape.loss_landscape`.
-    RETURNS (Figure): one line for each part of the data.
+    RETURNS (Figure): one line per part of the data.
     """
     figure, axes = new_figure()
     for place, (part, losses) in enumerate(data["losses"].items()):
@@ -112,13 +106,12 @@ def landscape_figure(data: Dict[str, Any]) -> "Figure":
 def lengths_figure(by_model: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
     """Draw F1 of several models against the length of spans.
 
-    by_model (Dict[str, Dict[str, Dict[str, Any]]]): scores by class of length, by name
-        of the model.
-    RETURNS (Figure): one line a model.
+    by_model (Dict[str, Dict[str, Dict[str, Any]]]): scores by model and length class.
+    RETURNS (Figure): one line per model.
     """
     figure, axes = new_figure()
     classes = list(dict.fromkeys(name for rows in by_model.values() for name in rows))
-    classes.sort(key=lambda name: int(name.split("-")[0].rstrip("+")))
+    classes.sort(key=shortest_length)
     for place, (model, rows) in enumerate(by_model.items()):
         values = [rows[name]["f"] if name in rows else np.nan for name in classes]
         style = {**line_style(place), "marker": "o", "markersize": 3.5}
@@ -133,7 +126,7 @@ def lengths_figure(by_model: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
 
 @styled
 def grid_figure(data: Dict[str, Any]) -> "Figure":
-    """Draw F1 and speed over two settings.
+    """Draw F1 and speed for the values of two settings.
 
     data (Dict[str, Any]): see `settings_grid.settings_grid`.
     RETURNS (Figure): two shaded tables.
@@ -142,45 +135,38 @@ def grid_figure(data: Dict[str, Any]) -> "Figure":
     height = 1.3 + 0.34 * len(rows["values"])
     figure, (scores, speeds) = new_figure(height=2 * height, heights=[1, 1])
     shares = [[None if f is None else 100 * f for f in line] for line in data["f"]]
-    _shade(scores, shares, BLUE, "{:.1f}")
-    _shade(speeds, data["words_per_second"], GREEN, "{:,.0f}")
-    scores.set_title("F1")
-    speeds.set_title("words per second")
-    for axes in (scores, speeds):
-        axes.set_xticks(range(len(columns["values"])), columns["values"])
-        axes.set_yticks(range(len(rows["values"])), rows["values"])
-        axes.set_xlabel(columns["setting"])
-        axes.set_ylabel(rows["setting"])
+    tables = [
+        (scores, "F1", shares, BLUE, "{:.1f}"),
+        (speeds, "words per second", data["words_per_second"], GREEN, "{:,.0f}"),
+    ]
+    row_names, column_names = (
+        [str(value) for value in axis["values"]] for axis in (rows, columns)
+    )
+    for axes, title, table, color, form in tables:
+        axes.set_title(title)
+        _shade(axes, table, color, form)
+        bottom, left = columns["setting"], rows["setting"]
+        frame_grid(axes, row_names, column_names, bottom, left)
     return figure
 
 
 def _shade(axes: "Axes", table: List[List[Any]], color: str, form: str) -> None:
-    """Draw numbers on a ground that is darker where they are larger."""
-    from matplotlib.patches import Rectangle
-
+    """Draw numbers in cells that are darker for larger numbers."""
     known = [value for line in table for value in line if value is not None]
     low, high = min(known, default=0.0), max(known, default=1.0)
     for row, line in enumerate(table):
         for column, value in enumerate(line):
             share = 0.0 if value is None else (value - low) / ((high - low) or 1)
-            style: Dict[str, Any] = {"facecolor": color, "edgecolor": PAPER}
-            place = (column - 0.5, row - 0.5)
-            axes.add_patch(Rectangle(place, 1, 1, alpha=0.08 + 0.5 * share, **style))
             text = "-" if value is None else form.format(value)
-            axes.text(column, row, text, ha="center", va="center", fontsize=9)
-    axes.set_xlim(-0.5, len(table[0]) - 0.5)
-    axes.set_ylim(len(table) - 0.5, -0.5)
-    axes.grid(False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+            draw_cell(axes, (row, column), text, share, color)
 
 
 @styled
 def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
     """Draw F1 against the share of training data.
 
-    points (Dict[str, Dict[str, Any]]): `mean` and `sd` of F1 by name of the size.
-    RETURNS (Figure): a line, with a bar of one standard deviation.
+    points (Dict[str, Dict[str, Any]]): `mean` and `sd` of F1 by share, such as "50%".
+    RETURNS (Figure): a line with error bars of one standard deviation.
     """
     figure, axes = new_figure()
     shares = [float(name.rstrip("%")) for name in points]
@@ -202,11 +188,11 @@ def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
 def seeds_figure(
     values: Dict[str, List[float]], summary: Dict[str, Dict[str, Any]]
 ) -> "Figure":
-    """Draw scores of trainings that differ by their seed.
+    """Draw scores of training runs with different seeds.
 
-    values (Dict[str, List[float]]): by score, one value a seed.
-    summary (Dict[str, Dict[str, Any]]): `mean` and `sd` of each.
-    RETURNS (Figure): a dot a seed, a line for mean and standard deviation.
+    values (Dict[str, List[float]]): values of each seed, by score.
+    summary (Dict[str, Dict[str, Any]]): `mean` and `sd`, by score.
+    RETURNS (Figure): a dot per seed, and mean and standard deviation.
     """
     figure, axes = new_figure(height=0.9 + 0.42 * len(values))
     names = list(reversed(values))

@@ -1,4 +1,4 @@
-"""Tables of counts as shaded grids: label confusion and boundary offsets."""
+"""Shaded grids of counts: label confusion and boundary offsets."""
 
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
 
@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Labels of a figure that can still be read; the JSON file holds all.
+# Maximum number of labels in a figure; the JSON file has all of them.
 MAX_LABELS = 24
 
 
 @styled
 def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
-    """Draw the confusion of labels, each row as shares of its gold spans.
+    """Draw the confusion of labels, shaded by the share of each row.
 
     confusion (Dict[str, Any]): see `confusion.label_confusion`.
-    RETURNS (Figure): a grid; the most frequent labels where there are many.
+    RETURNS (Figure): a grid of the most frequent labels.
     """
     kept = _most_frequent(confusion["counts"])
     labels = [confusion["labels"][place] for place in kept]
@@ -27,15 +27,16 @@ def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
     for row, values in enumerate(counts):
         total = max(sum(values), 1)
         for column, value in enumerate(values):
-            # In the last row and column are spurious and missed spans.
+            # The last row and column count spurious and missed spans.
             color = BLUE if row == column else RED
-            _cell(axes, (row, column), value, value / total, color)
-    _frame(axes, labels, labels, "predicted", "gold")
+            text = f"{value:,}" if value else ""
+            draw_cell(axes, (row, column), text, value / total, color)
+    frame_grid(axes, labels, labels, "predicted", "gold")
     return figure
 
 
 def _most_frequent(counts: Sequence[Sequence[int]]) -> List[int]:
-    """RETURNS (List[int]): places of the labels to show, "(none)" always."""
+    """RETURNS (List[int]): indices of the labels to show, including "(none)"."""
     last = len(counts) - 1
     totals = {
         place: sum(counts[place]) + sum(row[place] for row in counts)
@@ -47,10 +48,10 @@ def _most_frequent(counts: Sequence[Sequence[int]]) -> List[int]:
 
 @styled
 def offset_figure(table: Dict[str, Any]) -> "Figure":
-    """Draw how far the boundaries of overlapping spans are off.
+    """Draw the offsets of the boundaries of overlapping spans.
 
     table (Dict[str, Any]): see `confusion.offset_table`.
-    RETURNS (Figure): a grid; the middle, where both are right, is not shaded.
+    RETURNS (Figure): a grid; the middle, with correct boundaries, is green.
     """
     names = [f"{offset:+d}" if offset else "0" for offset in table["offsets"]]
     limit = table["offsets"][-1]
@@ -68,28 +69,39 @@ def offset_figure(table: Dict[str, Any]) -> "Figure":
         for column, value in enumerate(values):
             right = row == column == middle
             share = 0.35 if right and value else value / most
-            _cell(axes, (row, column), value, share, GREEN if right else RED)
-    _frame(axes, names, names, "end: predicted minus gold", "start: predicted - gold")
+            text = f"{value:,}" if value else ""
+            draw_cell(axes, (row, column), text, share, GREEN if right else RED)
+    bottom, left = "end: predicted minus gold", "start: predicted - gold"
+    frame_grid(axes, names, names, bottom, left)
     return figure
 
 
-def _cell(
-    axes: "Axes", cell: Tuple[int, int], value: int, share: float, color: str
+def draw_cell(
+    axes: "Axes", cell: Tuple[int, int], text: str, share: float, color: str
 ) -> None:
+    """Draw a cell of a grid.
+
+    cell (Tuple[int, int]): row and column.
+    share (float): darkness from 0 to 1.
+    """
     from matplotlib.patches import Rectangle
 
     row, column = cell
-    place = (column - 0.5, row - 0.5)
+    corner = (column - 0.5, row - 0.5)
     style: Dict[str, Any] = {"edgecolor": PAPER, "linewidth": 1.5, "facecolor": color}
-    shade = Rectangle(place, 1, 1, alpha=0.06 + 0.5 * min(share, 1.0), **style)
+    shade = Rectangle(corner, 1, 1, alpha=0.06 + 0.5 * min(share, 1.0), **style)
     axes.add_patch(shade)
-    if value:
-        axes.text(column, row, f"{value:,}", ha="center", va="center", fontsize=9)
+    axes.text(column, row, text, ha="center", va="center", fontsize=9)
 
 
-def _frame(
+def frame_grid(
     axes: "Axes", rows: List[str], columns: List[str], bottom: str, left: str
 ) -> None:
+    """Set the limits and names of a grid.
+
+    rows, columns (List[str]): names of rows and columns.
+    bottom, left (str): titles of the axes.
+    """
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     turned = max(map(len, columns)) > 5

@@ -1,24 +1,45 @@
-"""Bars of precision, recall and F1: by type and by length."""
+"""Figures of scores by type, length and threshold, of calibration, and of errors."""
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
 from .style import (
     BLUE,
     INK,
     MUTED,
     ORANGE,
+    RED,
     RULE,
     histogram_axis,
     new_figure,
+    panel_grid,
     percent_axis,
     styled,
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Rows of a figure that can still be told apart; tables hold all of them.
+Curve = List[Dict[str, float]]
+
+# Maximum number of panels; the JSON file has the curves of all labels.
+MAX_PANELS = 18
+# Maximum number of rows in a figure; tables have all of them.
 MAX_ROWS = 30
+KIND_TITLES = {
+    "label": "wrong label only",
+    "boundary": "wrong boundaries only",
+    "both": "both wrong, overlap",
+    "missed": "missed",
+    "spurious": "spurious",
+}
+KIND_COLORS = {
+    "label": ORANGE,
+    "boundary": BLUE,
+    "both": MUTED,
+    "missed": RED,
+    "spurious": RED,
+}
 
 
 @styled
@@ -29,8 +50,8 @@ def by_type_figure(
     """Draw F1 of each type, with its confidence interval.
 
     per_type (Dict[str, Dict[str, float]]): `p`, `r`, `f` by label.
-    intervals (Optional[Dict[str, Dict[str, List[float]]]]): limits of each by label.
-    RETURNS (Figure): a bar a label, the best on top.
+    intervals (Optional[Dict[str, Dict[str, List[float]]]]): intervals by label.
+    RETURNS (Figure): one bar per label, the best on top.
     """
     ordered = sorted(per_type, key=lambda label: (per_type[label]["f"], label))
     labels = ordered[-MAX_ROWS:]
@@ -50,10 +71,10 @@ def by_type_figure(
 
 @styled
 def by_length_figure(by_length: Dict[str, Dict[str, Any]]) -> "Figure":
-    """Draw F1 against the length of spans, and how many there are.
+    """Draw scores against the length of spans, and the number of gold spans.
 
-    by_length (Dict[str, Dict[str, Any]]): `p`, `r`, `f`, `gold` by class of length.
-    RETURNS (Figure): curves above, a histogram of the gold below.
+    by_length (Dict[str, Dict[str, Any]]): `p`, `r`, `f`, `gold` by length class.
+    RETURNS (Figure): curves above, a histogram of the gold spans below.
     """
     figure, axes = new_figure(height=3.6, heights=[5, 1])
     scores, counts = axes
@@ -82,9 +103,9 @@ def by_length_figure(by_length: Dict[str, Dict[str, Any]]) -> "Figure":
 def compare_figure(by_type: Dict[str, List[float]], names: List[str]) -> "Figure":
     """Draw F1 of two models for each type.
 
-    by_type (Dict[str, List[float]]): both values by label.
-    names (List[str]): of the models.
-    RETURNS (Figure): two dots a label, with a line between.
+    by_type (Dict[str, List[float]]): F1 of both models, by label.
+    names (List[str]): names of the models.
+    RETURNS (Figure): two dots per label, connected by a line.
     """
     ordered = sorted(by_type, key=lambda label: by_type[label][1] - by_type[label][0])
     labels = ordered[:MAX_ROWS]
@@ -100,4 +121,122 @@ def compare_figure(by_type: Dict[str, List[float]], names: List[str]) -> "Figure
     axes.set_ylim(-0.6, len(labels) - 0.4)
     axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1.0))
     axes.set_xlabel("F1")
+    return figure
+
+
+@styled
+def kinds_figure(kinds: Dict[str, int]) -> "Figure":
+    """Draw the number of errors of each kind.
+
+    kinds (Dict[str, int]): see `matching.count_kinds`.
+    RETURNS (Figure): one bar per kind.
+    """
+    figure, axes = new_figure(height=2.1)
+    rows = list(reversed(KIND_TITLES))
+    values = [kinds[kind] for kind in rows]
+    most = max([*values, 1])
+    colors = [KIND_COLORS[kind] for kind in rows]
+    axes.barh([KIND_TITLES[kind] for kind in rows], values, color=colors, height=0.62)
+    for row, value in enumerate(values):
+        place = value + 0.02 * most
+        axes.text(place, row, f"{value:,}", va="center", fontsize=9)
+    axes.set_xlim(0, 1.15 * most)
+    axes.set_xticks([])
+    axes.grid(False)
+    axes.spines["bottom"].set_visible(False)
+    return figure
+
+
+@styled
+def threshold_figure(curve: Curve, current: float, best: float) -> "Figure":
+    """Draw precision, recall and F1 of all spans against the threshold.
+
+    curve (Curve): points with `threshold`, `p`, `r` and `f`.
+    current, best (float): thresholds to mark.
+    RETURNS (Figure): three lines.
+    """
+    figure, axes = new_figure()
+    _draw_curve(axes, curve, legend=True)
+    for threshold, color, line in ((current, MUTED, "-"), (best, RED, "--")):
+        axes.axvline(threshold, color=color, linewidth=1, linestyle=line)
+    shown = f"threshold (grey: now, {current:.2f}; red: best F1 here, {best:.2f})"
+    axes.set_xlabel(shown)
+    return figure
+
+
+@styled
+def label_curves_figure(
+    curves: Dict[str, Curve], current: Dict[str, float]
+) -> "Figure":
+    """Draw a small panel for each label.
+
+    curves (Dict[str, Curve]): curves by label; only the first ones are drawn.
+    current (Dict[str, float]): current threshold of each label.
+    RETURNS (Figure): a grid of panels.
+    """
+    labels = list(curves)[:MAX_PANELS]
+    figure, panels = panel_grid(len(labels), height=1.45, margin=0.35)
+    for label, panel in zip(labels, panels):
+        _draw_curve(panel, curves[label], legend=False)
+        panel.axvline(current[label], color=MUTED, linewidth=1)
+        panel.set_title(label)
+        panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        panel.set_yticks([0, 0.5, 1])
+        panel.tick_params(labelsize=8)
+    return figure
+
+
+def _draw_curve(axes: "Axes", curve: Curve, *, legend: bool) -> None:
+    thresholds = [point["threshold"] for point in curve]
+    lines: Dict[str, Any] = {
+        "p": ("precision", ORANGE, "--"),
+        "r": ("recall", MUTED, ":"),
+        "f": ("F1", BLUE, "-"),
+    }
+    for letter, (name, color, style) in lines.items():
+        values = [point[letter] for point in curve]
+        axes.plot(thresholds, values, style, color=color, linewidth=1.6, label=name)
+    percent_axis(axes)
+    axes.set_xlim(0, 1)
+    if legend:
+        axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
+
+
+@styled
+def reliability_figure(
+    table: Sequence[Dict[str, Any]], error: Optional[float]
+) -> "Figure":
+    """Draw the share of correct spans by score.
+
+    table (Sequence[Dict[str, Any]]): bins with the fields of `ReliabilityBin`.
+    error (Optional[float]): the calibration error, for the title.
+    RETURNS (Figure): bars with the gap to the mean score, and a histogram of scores.
+    """
+    figure, axes = new_figure(height=4.0, heights=[5, 1])
+    shares, counts = axes
+    filled = [row for row in table if row["n_spans"]]
+    centres: List[float] = [(row["low"] + row["high"]) / 2 for row in filled]
+    right = [row["accuracy"] for row in filled]
+    sure = [row["confidence"] for row in filled]
+    gaps = [confidence - accuracy for confidence, accuracy in zip(sure, right)]
+    shares.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--")
+    shares.bar(centres, right, width=0.09, color=BLUE, label="share of correct spans")
+    style: Dict[str, Any] = {
+        "color": RED,
+        "alpha": 0.35,
+        "label": "gap to the mean score",
+    }
+    shares.bar(centres, gaps, width=0.05, bottom=right, **style)
+    percent_axis(shares)
+    percent_axis(shares, "x")
+    shares.legend(loc="upper left")
+    if error is not None:
+        shares.set_title(f"ECE {100 * error:.1f}", loc="right")
+    counts.bar(centres, [row["n_spans"] for row in filled], width=0.09, color=RULE)
+    for place, row in zip(centres, filled):
+        text: Dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 8}
+        counts.text(place, 0, f"{row['n_spans']:,}", **text)
+    percent_axis(counts, "x")
+    shares.set_xticklabels([])
+    histogram_axis(counts, "score in percent (lower bars: number of spans)")
     return figure

@@ -1,10 +1,12 @@
-"""The look that all figures share, and how they become files and markup."""
+"""The style of all figures, and how to save and embed them."""
 
 import io
 import re
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Sequence, Tuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, List, Sequence, Tuple, TypeVar, cast
+
+import numpy as np
 
 from ....errors import Errors
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 INK, MUTED, RULE, PAPER = "#1b2530", "#5a6773", "#dfe5ea", "#ffffff"
 BLUE, ORANGE, GREEN, RED = "#2f6db3", "#b85c12", "#27804f", "#b3333b"
 
-# In a page, colours follow its theme.
+# In a page, colours are variables of its theme.
 THEME = {
     INK: "var(--ink)",
     MUTED: "var(--muted)",
@@ -30,8 +32,8 @@ FONT = "DejaVu Sans"  # comes with matplotlib
 SETTINGS: Any = {
     "font.family": [FONT],
     "font.size": 10,
-    "svg.fonttype": "none",  # letters stay letters
-    "svg.hashsalt": "spacy-spanner",  # the same data, the same file
+    "svg.fonttype": "none",  # text instead of outlines
+    "svg.hashsalt": "spacy-spanner",  # reproducible ids
     "text.color": INK,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": MUTED,
@@ -53,13 +55,15 @@ SETTINGS: Any = {
     "axes.unicode_minus": False,
 }
 DOTS_PER_INCH = 200
+# Panels that fit side by side.
+MAX_COLUMNS = 3
 
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 
 def require_matplotlib() -> None:
-    """RAISES (ValueError): SP074 where matplotlib is not installed."""
+    """RAISES (ValueError): SP074 if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -67,7 +71,7 @@ def require_matplotlib() -> None:
 
 
 def styled(draw: Draw) -> Draw:
-    """Let a function draw with the shared settings. RETURNS (Draw): the function."""
+    """Make a function draw with the common settings. RETURNS (Draw): the function."""
 
     @wraps(draw)
     def draw_styled(*args: Any, **kwargs: Any) -> Any:
@@ -89,10 +93,10 @@ def new_figure(
 ) -> Tuple["Figure", Any]:
     """Make a figure with a grid of axes.
 
-    width, height (float): in inches. Up to 4.4 wide, letters stay readable on a phone.
-    heights (Sequence[float]): of the rows, in relation to each other.
+    width, height (float): inches. Up to a width of 4.4, text is readable on a phone.
+    heights (Sequence[float]): relative heights of the rows.
     columns (int): number of columns.
-    RETURNS (Tuple[Figure, Any]): the figure, and its axes: an array, or one.
+    RETURNS (Tuple[Figure, Any]): the figure, and its axes or array of axes.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -102,8 +106,28 @@ def new_figure(
     return figure, figure.subplots(len(heights), columns, height_ratios=list(heights))
 
 
+def panel_grid(
+    n_panels: int, *, height: float, margin: float
+) -> Tuple["Figure", List["Axes"]]:
+    """Make a figure with a grid of small panels.
+
+    height, margin (float): inches of each row, and of the figure besides.
+    RETURNS (Tuple[Figure, List[Axes]]): the figure and its panels, row by row.
+    """
+    n_rows = -(-n_panels // MAX_COLUMNS)
+    figure, axes = new_figure(
+        height=margin + height * n_rows,
+        heights=[1.0] * n_rows,
+        columns=min(MAX_COLUMNS, n_panels),
+    )
+    panels = list(np.ravel(axes))
+    for unused in panels[n_panels:]:
+        unused.set_visible(False)
+    return figure, panels[:n_panels]
+
+
 def percent_axis(axes: "Axes", which: str = "y", limit: float = 1.0) -> None:
-    """Let an axis run from 0 to `limit`, with labels in percent."""
+    """Scale an axis from 0 to `limit`, with labels in percent."""
     from matplotlib.ticker import MultipleLocator, PercentFormatter
 
     axis = axes.yaxis if which == "y" else axes.xaxis
@@ -114,7 +138,7 @@ def percent_axis(axes: "Axes", which: str = "y", limit: float = 1.0) -> None:
 
 @styled
 def to_svg(figure: "Figure") -> str:
-    """RETURNS (str): the figure as SVG; the same data give the same text."""
+    """RETURNS (str): the figure as reproducible SVG."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue().replace(f"'{FONT}'", f"'{FONT}', sans-serif")
@@ -134,7 +158,7 @@ def save_figure(figure: "Figure", folder: Path, name: str) -> str:
 
 
 def histogram_axis(axes: "Axes", label: str) -> None:
-    """Turn the lower axes of a figure into a strip of bars with numbers."""
+    """Format the lower axes of a figure as a histogram."""
     axes.grid(False)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -142,12 +166,12 @@ def histogram_axis(axes: "Axes", label: str) -> None:
 
 
 def inline_svg(svg: str, name: str, description: str) -> str:
-    """Prepare an SVG file for a page: colours of the theme, names of its own.
+    """Prepare an SVG file for a page: colours of the theme and unique ids.
 
-    svg (str): what `to_svg` returns.
-    name (str): unique in the page.
-    description (str): what the figure shows, for those who cannot see it.
-    RETURNS (str): an element.
+    svg (str): see `to_svg`.
+    name (str): a name that is unique in the page.
+    description (str): alternative text for screen readers.
+    RETURNS (str): the SVG element.
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
