@@ -2,25 +2,19 @@
 
 import inspect
 import json
-import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple
+from typing import Any, Dict, List
 
 import spacy
 import typer
 from datasets import ROOT
 from spacy.util import registry
 
-from spacy_spanner.settings import SpanSettings
+from spacy_spanner.pipeline.factories import codec_types
+from spacy_spanner.settings import SpanSettings, describe
 
 PAGE = ROOT / "docs" / "settings.md"
-MODELS = {
-    "span_biaffine": "BiaffineCodec",
-    "span_locate_label": "LocateLabelCodec",
-    "span_diffusion": "DiffusionCodec",
-    "span_offset": "OffsetCodec",
-}
 ENCODERS = ("Transformer", "Features", "BiLSTM")
 HEAD = """\
 # Settings
@@ -29,32 +23,20 @@ Written by `python scripts/settings_page.py` from the docstrings and defaults of
 code. The settings of a component stand in its config block, or in
 `nlp.add_pipe(name, config={...})`; those of its architecture in the block `model`.
 """
-# `name, name (type): text` in a docstring, with the deeper lines that follow.
-ENTRY = re.compile(r"^(\w[\w, ]*) \([^)]*\): (.*(?:\n {4}.*)*)", re.MULTILINE)
 
 
-class Entry(NamedTuple):
-    """A row of a table: settings that are explained together."""
+def to_table(thing: Any, defaults: Dict[str, Any]) -> List[str]:
+    """Make a table of the settings of a class or function that have a default.
 
-    names: List[str]
-    text: str
-
-
-def entries(docstring: str) -> Iterator[Entry]:
-    """YIELDS (Entry): what a docstring says of settings."""
-    for names, text in ENTRY.findall(docstring):
-        yield Entry(names.split(", "), " ".join(text.split()))
-
-
-def to_table(docstring: str, defaults: Dict[str, Any]) -> List[str]:
-    """RETURNS (List[str]): lines of Markdown, one row for each entry with a default."""
+    RETURNS (List[str]): lines of Markdown; settings with one description share a row.
+    """
     lines = ["", "| setting | default | meaning |", "| --- | --- | --- |"]
-    for names, text in entries(docstring):
-        names = [name for name in names if name in defaults]
+    for found in describe(thing):
+        names = [name for name in found.names if name in defaults]
         if names:
             shown = ", ".join(f"`{name}`" for name in names)
             values = ", ".join(f"`{json.dumps(defaults[name])}`" for name in names)
-            lines.append(f"| {shown} | {values} | {text.replace('|', '/')} |")
+            lines.append(f"| {shown} | {values} | {found.text.replace('|', '/')} |")
     return lines
 
 
@@ -79,18 +61,15 @@ def shared_settings(factory: str) -> str:
 def model_section(factory: str) -> List[str]:
     """RETURNS (List[str]): lines about a factory and its architecture."""
     default = spacy.blank("en").get_factory_meta(factory).default_config
-    folder = factory.removeprefix("span_")
-    module = inspect.importlib.import_module(f"spacy_spanner.models.{folder}.codec")
-    codec = getattr(module, MODELS[factory])
     model = {key: default["model"][key] for key in default["model"] if key != "tok2vec"}
     name = model.pop("@architectures")
     build = registry.architectures.get(name)
     return [
         f"\n## `{factory}`",
         f"\nDefaults that are its own: {shared_settings(factory)}. Its own settings:",
-        *to_table(inspect.getdoc(codec) or "", own_settings(factory)),
+        *to_table(codec_types[factory], own_settings(factory)),
         f"\nIts architecture, `{name}`, on any encoder in `tok2vec`:",
-        *to_table(inspect.getdoc(build) or "", model),
+        *to_table(build, model),
     ]
 
 
@@ -103,19 +82,20 @@ def encoder_section(name: str) -> List[str]:
         for one in parameters
         if one.name != "tok2vec"
     }
-    table = to_table(inspect.getdoc(build) or "", defaults)
+    table = to_table(build, defaults)
     return [f"\n## `spacy_spanner.{name}.v1`", *table]
 
 
 def make_page() -> str:
     """RETURNS (str): the whole page."""
+    spacy.blank("en")  # loads the factories
     shared = {field.name: field.default for field in fields(SpanSettings)}
     shared.update(threshold="by model", label_thresholds={})
     lines = [
         "\n## All components",
-        *to_table(inspect.getdoc(SpanSettings) or "", shared),
+        *to_table(SpanSettings, shared),
     ]
-    for factory in MODELS:
+    for factory in sorted(codec_types):
         lines += model_section(factory)
     lines.append("\n# Encoders")
     for name in ENCODERS:

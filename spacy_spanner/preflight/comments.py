@@ -1,20 +1,18 @@
 """Comments of a config, taken from the documentation of what its blocks name."""
 
-import inspect
 import re
 import textwrap
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
 from spacy.util import registry
 from thinc.api import Config
 
 from ..pipeline.factories import codec_types
-from ..settings import SpanSettings
+from ..settings import SpanSettings, documented
 
 WIDTH = 88
 SECTIONS = ["paths", "vars", "system", "nlp", "components", "corpora", "training"]
 SECTIONS += ["pretraining", "initialize"]
-ENTRY = re.compile(r"([\w, ]+) \(.+?\): (.*)")
 REGISTERED = re.compile(r"@(\w+)")
 
 # What is not documented by a function of this package or of spaCy.
@@ -101,24 +99,3 @@ def _model_comments(block: Dict[str, Any], section: str) -> Dict[str, Dict[str, 
         elif isinstance(value, dict):
             found.update(_model_comments(value, f"{section}.{key}"))
     return found
-
-
-def documented(thing: Any) -> Dict[str, str]:
-    """Read what a docstring in spaCy's form says about arguments.
-
-    thing (Any): a function or a class.
-    RETURNS (Dict[str, str]): by name; several names may share a text.
-    """
-    texts: Dict[str, str] = {}
-    names: Optional[list] = None
-    for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
-        entry = ENTRY.match(line)
-        if entry:
-            names = [name for name in re.split(r",\s*", entry[1]) if name.islower()]
-            texts.update(dict.fromkeys(names, entry[2]))
-        elif names and line.startswith("    "):
-            for name in names:
-                texts[name] += " " + line.strip()
-        else:
-            names = None
-    return texts

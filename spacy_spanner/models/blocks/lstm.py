@@ -39,6 +39,11 @@ class BiLSTM(nn.Module):
         return batch._replace(vectors=vectors)
 
 
+def optional_lstm(n_in: int, n_out: int, *, dropout: float) -> nn.Module:
+    """RETURNS (nn.Module): a BiLSTM, or for a width of 0 the identity."""
+    return BiLSTM(n_in, n_out, dropout=dropout) if n_out else nn.Identity()
+
+
 def read_rows(
     lstm: nn.LSTM, vectors: Tensor, lengths: Ints, *, padding: float = 0.0
 ) -> Tensor:

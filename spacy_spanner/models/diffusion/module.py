@@ -8,20 +8,38 @@ What only depends on the tokens is computed once for all denoising steps (`encod
 keys and values of the attention, keys of the pointers, and what spans are pooled from.
 """
 
-from typing import Any, NamedTuple, Optional, Union, cast
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..blocks.lstm import BiLSTM
+from ...settings import (
+    at_least,
+    check,
+    even,
+    fraction,
+    multiple_of,
+    one_of,
+    yes_or_no,
+)
+from ..blocks.lstm import optional_lstm
 from ..blocks.padded_rows import at_tokens
 from ..codec import WindowBatch
 from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
-from .pointer import Pointer
-from .tokens import Moments, SpanPooling, Tables, TokenMemory, distance_table, sinusoids
+from .pointer import POINTERS, Pointer
+from .tokens import (
+    POOLINGS,
+    Moments,
+    SpanPooling,
+    Tables,
+    TokenMemory,
+    distance_table,
+    sinusoids,
+)
 
 CLASSIFIERS = ("denoised", "noisy")
 
@@ -41,65 +59,101 @@ class Denoised(NamedTuple):
     last: Tensor
 
 
+@dataclass(frozen=True)
+class DiffusionSettings:
+    """Sizes, rates and variants of the denoiser.
+
+    lstm_width (int): size of a BiLSTM between encoder and denoiser, both directions
+        together; 0 for none.
+    hidden_width (int): size of the vectors of spans.
+    ffn_width (int): hidden size of the feed-forward map of a layer.
+    n_layers (int): layers of the denoiser.
+    n_heads (int): heads of its attentions.
+    self_attention (bool): whether the spans of a window look at each other.
+    cross_attention (bool): whether spans look at the tokens.
+    pooling (str): how tokens make a noisy span: "mean", "boundaries" (the sum of maps
+        of the first and the last one) or "both".
+    pointer (str): how pointers compare span and token: "product" of their projections,
+        or as in the paper an MLP of their "sum".
+    classifier (str): what is classified: the "denoised" span, or as in the paper the
+        "noisy" one.
+    n_widths (int): denoised spans of this many tokens or more share one embedding.
+    dropout (float): rate inside the denoiser and the classifier. `[training] dropout`
+        reaches the encoder only.
+    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    """
+
+    lstm_width: int = 200
+    hidden_width: int = 192
+    ffn_width: int = 192
+    n_layers: int = 1
+    n_heads: int = 8
+    self_attention: bool = False
+    cross_attention: bool = True
+    pooling: str = "both"
+    pointer: str = "product"
+    classifier: str = "denoised"
+    n_widths: int = 32
+    dropout: float = 0.1
+    input_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            lstm_width=even,
+            ffn_width=at_least(1),
+            n_layers=at_least(0),
+            n_heads=at_least(1),
+            self_attention=yes_or_no,
+            cross_attention=yes_or_no,
+            pooling=one_of(POOLINGS),
+            pointer=one_of(POINTERS),
+            classifier=one_of(CLASSIFIERS),
+            n_widths=at_least(1),
+            dropout=fraction,
+            input_dropout=fraction,
+        )
+        check(self, hidden_width=multiple_of(self.n_heads, "heads of attention"))
+
+
 class DiffusionModule(nn.Module):
     """Token vectors and noisy spans to boundaries and classes."""
 
-    def __init__(
-        self,
-        n_in: int,
-        n_labels: int,
-        *,
-        lstm_width: int,
-        hidden_width: int,
-        n_layers: int,
-        pooling: str,
-        pointer: str,
-        classifier: str,
-        n_widths: int,
-        dropout: float,
-        input_dropout: float,
-        **layer: Any,
-    ) -> None:
-        """Build the layers; see `architecture.build_diffusion_model` for the arguments.
+    def __init__(self, n_in: int, n_labels: int, settings: DiffusionSettings) -> None:
+        """Build the layers.
 
         n_in (int): size of the token vectors.
-        n_labels (int): number of labels; "no entity" comes on top, as class 0.
-        **layer: what each `DenoiserLayer` gets besides.
+        n_labels (int): number of labels; "no entity" is added as class 0.
+        settings (DiffusionSettings): sizes, rates and variants.
         """
         super().__init__()
+        width, dropout = settings.hidden_width, settings.dropout
         # Numbers that a pair of tokens costs, for `max_cells`. A pointer of sums has a
-        # vector for each span and token, and of spans there are fewer than tokens.
+        # vector for each span and token, and there are fewer spans than tokens.
         self.scores_per_pair = n_labels + 1
-        if pointer == "sum":
-            self.scores_per_pair = max(self.scores_per_pair, hidden_width // 4)
-        self.lstm: Optional[BiLSTM] = None
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-            n_in = lstm_width
-        self.input_dropout = nn.Dropout(input_dropout)
-        self.tokens = nn.Sequential(
-            nn.Linear(n_in, hidden_width), nn.LayerNorm(hidden_width)
-        )
-        self.spans = SpanEmbedding(n_in, hidden_width, pooling)
+        if settings.pointer == "sum":
+            self.scores_per_pair = max(self.scores_per_pair, width // 4)
+        rate = settings.input_dropout
+        self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
+        n_in = settings.lstm_width or n_in
+        self.input_dropout = nn.Dropout(rate)
+        self.tokens = nn.Sequential(nn.Linear(n_in, width), nn.LayerNorm(width))
+        self.spans = SpanEmbedding(n_in, width, settings.pooling)
         self.time = nn.Sequential(
-            nn.Linear(SINUSOIDS, hidden_width),
-            nn.GELU(),
-            nn.Linear(hidden_width, hidden_width),
+            nn.Linear(SINUSOIDS, width), nn.GELU(), nn.Linear(width, width)
         )
-        layers = (
-            DenoiserLayer(hidden_width, dropout=dropout, **layer)
-            for _ in range(n_layers)
+        self.layers = nn.ModuleList(
+            _denoiser_layer(settings) for _ in range(settings.n_layers)
         )
-        self.layers = nn.ModuleList(layers)
-        self.norm = nn.LayerNorm(hidden_width)
-        self.start = Pointer(hidden_width, pointer)
-        self.last = Pointer(hidden_width, pointer)
+        self.norm = nn.LayerNorm(width)
+        self.start = Pointer(width, settings.pointer)
+        self.last = Pointer(width, settings.pointer)
         self.classifier: Union[DenoisedClassifier, NoisyClassifier]
-        if classifier == "noisy":
-            self.classifier = NoisyClassifier(hidden_width, n_labels, dropout=dropout)
+        if settings.classifier == "noisy":
+            self.classifier = NoisyClassifier(width, n_labels, dropout=dropout)
         else:
             self.classifier = DenoisedClassifier(
-                n_in, hidden_width, n_labels, n_widths=n_widths, dropout=dropout
+                n_in, width, n_labels, n_widths=settings.n_widths, dropout=dropout
             )
 
     @property
@@ -113,8 +167,7 @@ class DiffusionModule(nn.Module):
         batch (WindowBatch): vectors of shape (batch, token, n_in)
         RETURNS (TokenMemory): the windows as the denoiser reads them.
         """
-        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
-        vectors = self.input_dropout(vectors)
+        vectors = self.input_dropout(self.lstm(batch).vectors)
         tokens, mask = self.tokens(vectors), batch.mask
         return TokenMemory(
             mask,
@@ -179,6 +232,17 @@ class DiffusionModule(nn.Module):
         """
         classes: Tensor = self.classifier(memory.classes, state, spans)
         return classes
+
+
+def _denoiser_layer(settings: DiffusionSettings) -> DenoiserLayer:
+    return DenoiserLayer(
+        settings.hidden_width,
+        n_heads=settings.n_heads,
+        ffn_width=settings.ffn_width,
+        dropout=settings.dropout,
+        self_attention=settings.self_attention,
+        cross_attention=settings.cross_attention,
+    )
 
 
 class SpanEmbedding(nn.Module):

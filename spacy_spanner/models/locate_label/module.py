@@ -7,12 +7,14 @@ of three products, of which two are those of tokens: they are computed once per 
 and added per span.
 """
 
-from typing import NamedTuple, Optional, Tuple
+from dataclasses import dataclass
+from typing import NamedTuple, Tuple
 
 import torch
 from torch import Tensor, nn
 
-from ..blocks.lstm import BiLSTM
+from ...settings import at_least, check, even, fraction, one_of
+from ..blocks.lstm import optional_lstm
 from ..codec import WindowBatch
 from .range_maxima import RangeMaxima
 
@@ -93,50 +95,65 @@ class SpanMLP(nn.Module):
         return torch.cat(scores)
 
 
+@dataclass(frozen=True)
+class LocateLabelSettings:
+    """Sizes and rates of filter, regressor and classifier.
+
+    lstm_width (int): size of a BiLSTM between encoder and MLPs, both directions
+        together; 0 for none.
+    hidden_width (int): size of the hidden layer of each MLP.
+    offsets (str): "linear" in tokens, or "squashed" to the length of the window.
+    dropout (float): rate on the hidden layers. `[training] dropout` reaches the encoder
+        only.
+    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    """
+
+    lstm_width: int = 200
+    hidden_width: int = 150
+    offsets: str = "linear"
+    dropout: float = 0.2
+    input_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            lstm_width=even,
+            hidden_width=at_least(1),
+            offsets=one_of(tuple(OFFSETS)),
+            dropout=fraction,
+            input_dropout=fraction,
+        )
+
+
 class LocateLabelModule(nn.Module):
     """Token vectors to scores and offsets of spans."""
 
-    def __init__(
-        self,
-        n_in: int,
-        n_labels: int,
-        *,
-        lstm_width: int,
-        hidden_width: int,
-        offsets: str,
-        dropout: float,
-        input_dropout: float,
-    ) -> None:
+    def __init__(self, n_in: int, n_labels: int, settings: LocateLabelSettings) -> None:
         """Build the layers.
 
         n_in (int): size of the token vectors.
-        n_labels (int): number of labels; "no entity" comes on top, as class 0.
-        lstm_width (int): size of the BiLSTM's output, 0 for none.
-        hidden_width (int): size of the hidden layer of each MLP.
-        offsets (str): "linear" or "squashed", see `regress`.
-        dropout (float): rate on the hidden layers.
-        input_dropout (float): rate in front of the BiLSTM, and behind it.
+        n_labels (int): number of labels; "no entity" is added as class 0.
+        settings (LocateLabelSettings): sizes and rates.
         """
         super().__init__()
-        self.offsets = offsets
-        self.lstm: Optional[BiLSTM] = None
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-            n_in = lstm_width
-        self.dropout = nn.Dropout(input_dropout)
-        self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=dropout)
-        self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=dropout)
-        self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=dropout)
-        nn.init.normal_(self.offset_mlp.output.weight, std=OFFSETS[offsets])
+        self.offsets = settings.offsets
+        hidden_width, rate = settings.hidden_width, settings.input_dropout
+        self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
+        n_in = settings.lstm_width or n_in
+        self.dropout = nn.Dropout(rate)
+        rate = settings.dropout
+        self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=rate)
+        self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=rate)
+        self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=rate)
+        nn.init.normal_(self.offset_mlp.output.weight, std=OFFSETS[self.offsets])
         nn.init.zeros_(self.offset_mlp.output.bias)
-        # What stands in front of the first and behind the last token of a window.
+        # The vectors before the first and after the last token of a window.
         self.edges = nn.Parameter(torch.empty(2, n_in))
         nn.init.normal_(self.edges, std=0.1)
 
     def forward(self, batch: WindowBatch) -> "SpanReader":
         """RETURNS (SpanReader): answers what the networks say about spans."""
-        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
-        vectors = self.dropout(vectors)
+        vectors = self.dropout(self.lstm(batch).vectors)
         lengths = torch.as_tensor(batch.lengths, device=vectors.device)
         return SpanReader(self, vectors, RangeMaxima(vectors), lengths)
 
