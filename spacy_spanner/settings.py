@@ -25,7 +25,7 @@ from typing import (
 )
 
 from .errors import Errors
-from .spans.geometry import OVERLAP_POLICIES
+from .spans.overlap import OVERLAP_POLICIES
 from .spans.windows import WINDOW_MODES
 
 DEFAULT_SPANS_KEY = "ents"

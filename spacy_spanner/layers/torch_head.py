@@ -260,7 +260,6 @@ def _total_loss(model: Model, leaf: _Source, task: HeadTask, is_train: bool) -> 
         targets = task.codec.targets(
             [task.gold[window] for window in group.tolist()],
             batch.lengths,
-            n_labels=model.get_dim("nO"),
             rng=task.rng,
         )
         loss = task.codec.loss(module, batch, targets) / n_windows

@@ -10,7 +10,7 @@ import numpy as np
 from spacy.tokens import Doc, Span, SpanGroup, Token
 from spacy.training import Example
 
-from ..spans.geometry import by_length, by_preference, choose_in_order, conflicts
+from ..spans.overlap import by_length, by_preference, choose_in_order, conflicts
 from ..spans.table import ScoredSpan, SpanTable
 
 # Spans that other components or people have written count as certain.

@@ -26,7 +26,7 @@ from ..errors import Errors
 from ..layers.doc_arrays import white_space
 from ..layers.span_model import SpanInput
 from ..layers.torch_head import HeadOutput, HeadTask
-from ..spans.geometry import resolve_overlaps
+from ..spans.overlap import resolve_overlaps
 from ..spans.table import ScoredSpan, SpanTable
 from ..spans.windows import WindowPlan
 from ..training.owners import register_pipeline

@@ -1,4 +1,4 @@
-"""Boundary smoothing: gold spans lend part of their mass to the spans around them.
+"""Boundary smoothing: gold spans give part of their mass to the spans around them.
 
 Section 3.2 of "Boundary Smoothing for Named Entity Recognition" (ACL 2022).
 """
@@ -8,6 +8,7 @@ from typing import NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...spans.geometry import diamond
+from ...spans.layouts import FlatGold
 from ...spans.table import Floats, Ints
 
 
@@ -24,9 +25,9 @@ class SoftSpans(NamedTuple):
     mass: Floats
 
 
-def hard_boundaries(window: Ints, start: Ints, last: Ints, label: Ints) -> SoftSpans:
+def hard_boundaries(gold: FlatGold) -> SoftSpans:
     """RETURNS (SoftSpans): mass 1 for each distinct gold span. Columns: (entry,)"""
-    entries = np.unique(np.stack([window, start, last, label]), axis=1)
+    entries = np.unique(np.stack(gold), axis=1)
     window, start, last, label = entries
     ones = np.ones(entries.shape[1], dtype=np.float32)
     return SoftSpans(window, start, last, label, ones)

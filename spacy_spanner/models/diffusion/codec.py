@@ -23,12 +23,13 @@ from ...settings import (
     optional,
     probability,
 )
-from ...spans.geometry import repeats
-from ...spans.table import Bools, Floats, Ints, SpanTable
-from ..codec import Candidates, WindowBatch, best_labels
+from ...spans.overlap import first_labels, repeats
+from ...spans.table import Bools, Ints, SpanTable
+from ..blocks.padded_gold import GoldTensors
+from ..blocks.padded_rows import to_device
+from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
 from .hungarian import match
 from .loss import (
-    GoldTensors,
     boundary_distances,
     boundary_loss,
     class_loss,
@@ -67,7 +68,7 @@ SPANS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class DiffusionCodec:
+class DiffusionCodec(SpanCodec):
     """Settings of the denoiser.
 
     steps (int): γ, denoising steps in prediction. Like the next two, it may be changed
@@ -135,19 +136,14 @@ class DiffusionCodec:
         return {"that are a second label of a span": repeats(spans)}
 
     def targets(
-        self,
-        gold: Sequence[SpanTable],
-        lengths: Ints,
-        *,
-        n_labels: int,
-        rng: np.random.Generator,
+        self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator
     ) -> DiffusionTargets:
         """Draw timesteps, and noise to add to the gold.
 
         rng (Generator): source of timesteps, noise, and of all random spans.
         RETURNS (DiffusionTargets): windows × draws rows.
         """
-        gold = [spans.take(~repeats(spans)) for spans in gold]
+        gold = [first_labels(spans) for spans in gold]
         if any(spans.n_spans > self.spans for spans in gold):
             _warn_of_few_spans(self.spans)
         return make_targets(
@@ -166,7 +162,7 @@ class DiffusionCodec:
         """RETURNS (Tensor): the loss of boundaries and classes, summed over spans."""
         module = cast(DiffusionModule, module)
         device = batch.vectors.device
-        gold = GoldTensors(*(torch.as_tensor(c, device=device) for c in targets.gold))
+        gold = GoldTensors(*to_device(targets.gold, device))
         lengths = torch.as_tensor(batch.lengths, device=device)
         lengths = lengths.repeat_interleave(self.draws)
         time = torch.as_tensor(targets.time, device=device)
@@ -189,10 +185,8 @@ class DiffusionCodec:
         self, targets: DiffusionTargets, time: Tensor, lengths: Tensor
     ) -> TokenSpans:
         """RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)"""
-        start, last, noise = (
-            torch.as_tensor(column, device=time.device)
-            for column in (targets.start, targets.last, targets.noise)
-        )
+        columns = (targets.start, targets.last, targets.noise)
+        start, last, noise = to_device(columns, time.device)
         share = signal_shares(self.schedule, self.timesteps).to(time.device)[time]
         signal = to_signal(start, last, lengths, self.scale)
         return to_tokens(add_noise(signal, noise, share), lengths, self.scale)
@@ -223,14 +217,14 @@ class DiffusionCodec:
         """
         costs = matching_costs(proposals, classes, gold)
         costs += self.distance_cost * boundary_distances(noisy, gold)
-        # One copy to the host for the whole batch.
+        # The costs of the whole batch are copied to the host at once.
         matched = match(costs.cpu().numpy(), taught, self.repeats)
         return torch.as_tensor(matched, device=gold.start.device)
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
-        """Denoise pure noise in `steps` steps, and report what each of them has found.
+        """Denoise pure noise in `steps` steps, and report the spans of every step.
 
         thresholds (Tensor): (label,)
         RETURNS (Candidates): of each span its best label, at or above its threshold.
@@ -255,7 +249,7 @@ class DiffusionCodec:
     def _sample(
         self, module: DiffusionModule, memory: TokenMemory, lengths: Tensor
     ) -> Tuple[TokenSpans, Tensor, Tensor]:
-        """Go through the denoising steps.
+        """Run the denoising steps.
 
         lengths (Tensor): tokens of the windows. Shape: (batch,)
         RETURNS (Tuple[TokenSpans, Tensor, Tensor]): denoised spans of all steps, the
@@ -277,7 +271,8 @@ class DiffusionCodec:
             seed=self.seed,
         )
         if module.reads_denoised and self.score == "class":
-            # Whatever noise a span came from, it has one score: classified once.
+            # The score of a span does not depend on the noise that it came from, so
+            # each is classified once.
             spans = join_spans(*(proposals.spans for proposals in found))
             spans, distinct = without_repeats(spans, memory.mask.shape[1])
             classes = module.classify(memory, None, spans)
@@ -287,10 +282,6 @@ class DiffusionCodec:
         scores = torch.cat([label_scores(*step, self.score) for step in steps], dim=1)
         n_tokens = memory.mask.shape[1]
         return spans, scores, first_of_equals(spans, scores.amax(dim=-1), n_tokens)
-
-    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
-        """RETURNS (Floats): the scores as they are. (span,)"""
-        return spans.score
 
 
 @cache

@@ -8,7 +8,8 @@ better neighbours, and all of them can be counted at once.
 
 import numpy as np
 
-from ...spans.geometry import iou, preference_order
+from ...spans.geometry import iou
+from ...spans.overlap import preference_order
 from ...spans.table import Floats, Ints, SpanTable
 
 

@@ -12,6 +12,7 @@ from typing import List, NamedTuple, Tuple
 import numpy as np
 
 from ...spans.geometry import diamond
+from ...spans.layouts import FlatGold
 from ...spans.table import Floats, Ints
 
 OFFSET_SIDES = ("both", "start", "end")
@@ -91,22 +92,15 @@ class OffsetClasses:
         )
 
 
-def label_cells(
-    window: Ints,
-    start: Ints,
-    last: Ints,
-    label: Ints,
-    *,
-    lengths: Ints,
-    classes: OffsetClasses,
-) -> CellLabels:
+def label_cells(gold: FlatGold, *, lengths: Ints, classes: OffsetClasses) -> CellLabels:
     """Find the cells that are entities or point at one.
 
-    window, start, last, label (Ints): gold spans of a batch. Shapes: (span,)
+    gold (FlatGold): gold spans of a batch. Columns: (span,)
     lengths (Ints): tokens per window. Shape: (batch,)
     classes (OffsetClasses): S and the sides.
     RETURNS (CellLabels): sorted by window, start, last, label.
     """
+    window, start, last, label = gold
     move_start, move_last = classes.moves
     starts = start[:, None] + move_start  # (span, class - 1)
     lasts = last[:, None] + move_last
@@ -139,10 +133,7 @@ class SoftCellLabels(NamedTuple):
 
 
 def smooth_cells(
-    window: Ints,
-    start: Ints,
-    last: Ints,
-    label: Ints,
+    gold: FlatGold,
     *,
     lengths: Ints,
     classes: OffsetClasses,
@@ -157,30 +148,27 @@ def smooth_cells(
     the mass of a cell and label is 1 at most, and at most as many centers as there are
     distinct gold spans are shared out; less where moved spans meet others.
 
-    window, start, last, label (Ints): gold spans of a batch. Shapes: (span,)
+    gold (FlatGold): gold spans of a batch. Columns: (span,)
     lengths (Ints): tokens per window. Shape: (batch,)
     classes (OffsetClasses): S and the sides.
     epsilon (float): probability that the boundaries are moved.
     distance (int): D, the largest move.
     RETURNS (SoftCellLabels): where the mass lies.
     """
-    limit = np.asarray(lengths)[window]
+    limit = np.asarray(lengths)[gold.window]
     moves = [(0, 0, 1.0 - epsilon)]
     for ring in range(1, distance + 1) if epsilon else ():
         part = epsilon / distance / (4 * ring)
         moves += [(*move, part) for move in zip(*map(np.ndarray.tolist, diamond(ring)))]
     parts = []
     for move_start, move_last, mass in moves:
-        new_start, new_last = start + move_start, last + move_last
-        possible = (new_start >= 0) & (new_start <= new_last) & (new_last < limit)
-        cells = label_cells(
-            window,
-            np.where(possible, new_start, start),
-            np.where(possible, new_last, last),
-            label,
-            lengths=lengths,
-            classes=classes,
+        start, last = gold.start + move_start, gold.last + move_last
+        possible = (start >= 0) & (start <= last) & (last < limit)
+        moved = gold._replace(
+            start=np.where(possible, start, gold.start),
+            last=np.where(possible, last, gold.last),
         )
+        cells = label_cells(moved, lengths=lengths, classes=classes)
         weight = np.full(len(cells.window), mass, dtype=np.float32)
         parts.append(SoftCellLabels(*cells, weight))
     return SoftCellLabels(*map(np.concatenate, zip(*parts)))
