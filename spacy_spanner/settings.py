@@ -214,27 +214,27 @@ def _insert_descriptions(docstring: str, settings_types: Sequence[Type[Any]]) ->
 
 @dataclass(frozen=True)
 class SpanSettings:
-    """What every span component understands, whatever its model.
+    """The settings of every span component, whatever its model.
 
     spans_key (str): key in `doc.spans`: read as gold, written as prediction.
     threshold (float): a span is kept when its score is at least this.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
     temperature (float): divides the log-odds of scores, before thresholds are applied;
         fitted by `spanner tune`, so that scores say how often spans are right.
-    overlap (str): which spans may stand together: "flat" (no shared token), "nested"
+    overlap (str): which spans may be kept together: "flat" (no shared token), "nested"
         (one inside another, but no crossing) or "any". The higher score wins.
-    set_ents (str): whether `doc.ents` gets a choice without overlaps too: "off",
-        "score" (the more confident first) or "longest" (the longer first).
-    overwrite (bool): whether spans and entities that are there already are replaced,
-        or kept and added to.
-    window (str): what the model sees at once: "sentence" (where the document has
+    set_ents (str): whether `doc.ents` is set, too, to a choice without overlaps: "off",
+        "score" (highest score first) or "longest" (longest span first).
+    overwrite (bool): whether existing spans and entities are replaced; otherwise they
+        are kept, and new ones are added.
+    window (str): what the model sees at once: "sentence" (if the document has sentence
         boundaries), "doc" or "strided".
-    max_window (int): longest window, in tokens; what is longer is cut.
+    max_window (int): longest window, in tokens; longer ones are cut.
     stride (int): tokens that consecutive windows of a cut text share.
     max_cells (int): scores of spans (one for each label and one for "no entity"; with
         span_offset one for each class and channel of each label) that are computed at
-        once: less needs less memory, and more time. A single window is not cut any
-        further.
+        once. A lower limit needs less memory and more time. A single window is never
+        divided.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """

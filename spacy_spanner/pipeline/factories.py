@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Model
 
+from ..models.codec import SpanCodec
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings, defaults_of, expand
 from ..training.owners import note_language
 from .component import SpanRecognizer
@@ -34,12 +35,12 @@ DEFAULT_ENCODER = {
 
 SCORER = {"@scorers": "spacy_spanner.spans_scorer.v1"}
 
-# The codec of every factory of this package that has been loaded.
-codec_types: Dict[str, Type[Any]] = {}
+# The codec of every registered factory, by name.
+codec_types: Dict[str, Type[SpanCodec]] = {}
 
 
 def register_span_factory(
-    name: str, *, codec_type: Type[Any], architecture: str, **defaults: Any
+    name: str, *, codec_type: Type[SpanCodec], architecture: str, **defaults: Any
 ) -> Callable[..., SpanRecognizer]:
     """Make a factory for `nlp.add_pipe` and register it.
 
@@ -52,6 +53,24 @@ def register_span_factory(
     """
     codec_types[name] = codec_type
     settings = {**defaults_of(SpanSettings), **defaults_of(codec_type), **defaults}
+    make_component = _component_maker(codec_type, settings)
+    expand(make_component, SpanSettings, codec_type, defaults=defaults)
+    model = {"@architectures": architecture, "tok2vec": DEFAULT_ENCODER}
+    filled = registry.fill({"model": model})
+    Language.factory(
+        name,
+        assigns=["doc.spans"],
+        default_config={**filled, "scorer": SCORER, **settings},
+        default_score_weights=DEFAULT_SCORE_WEIGHTS,
+        func=make_component,
+    )
+    return make_component
+
+
+def _component_maker(
+    codec_type: Type[SpanCodec], settings: Dict[str, Any]
+) -> Callable[..., SpanRecognizer]:
+    """RETURNS (Callable): makes components; settings that are not given have these."""
 
     def make_component(
         nlp: Language,
@@ -60,6 +79,14 @@ def register_span_factory(
         scorer: Optional[Callable] = None,
         **chosen: Any,
     ) -> SpanRecognizer:
+        """Create a component that recognizes spans.
+
+        nlp (Language): the pipeline.
+        name (str): name of the component in the pipeline.
+        model (Model): see `build_span_model`.
+        scorer (Optional[Callable]): scores predictions; see `make_spans_scorer`.
+        RETURNS (SpanRecognizer): the component.
+        """
         note_language(nlp)  # for optimizers, which see single tensors
         return SpanRecognizer(
             nlp.vocab,
@@ -70,21 +97,4 @@ def register_span_factory(
             **{**settings, **chosen},
         )
 
-    make_component.__doc__ = f"""Create a component {name!r}.
-
-    nlp (Language): the pipeline.
-    name (str): name of the component in it.
-    model (Model): see `build_span_model`.
-    scorer (Optional[Callable]): scores predictions; see `make_spans_scorer`.
-    """
-    expand(make_component, SpanSettings, codec_type, defaults=defaults)
-    model = {"@architectures": architecture, "tok2vec": DEFAULT_ENCODER}
-    model = registry.fill({"model": model})["model"]
-    Language.factory(
-        name,
-        assigns=["doc.spans"],
-        default_config={"model": model, "scorer": SCORER, **settings},
-        default_score_weights=DEFAULT_SCORE_WEIGHTS,
-        func=make_component,
-    )
     return make_component

@@ -1,4 +1,4 @@
-"""Comments of a config, taken from the documentation of what its blocks name."""
+"""Write a config with comments, which come from the docstrings of what it names."""
 
 import re
 import textwrap
@@ -15,31 +15,31 @@ SECTIONS = ["paths", "vars", "system", "nlp", "components", "corpora", "training
 SECTIONS += ["pretraining", "initialize"]
 REGISTERED = re.compile(r"@(\w+)")
 
-# What is not documented by a function of this package or of spaCy.
+# Comments on settings that no docstring of this package or of spaCy describes.
 TRAINING: Dict[str, Dict[str, str]] = {
     "paths": {
-        "train": "Annotated documents, as a .spacy file or a folder with these",
+        "train": "Annotated documents: a .spacy file, or a folder with such files",
     },
     "vars": {
-        "spans_key": "The group in doc.spans with the gold, and for the prediction",
-        "steps": "Batches to train on; schedules end here",
+        "spans_key": "Key in doc.spans: read as gold, written as prediction",
+        "steps": "Number of batches; schedules end here",
     },
     "system": {
-        "gpu_allocator": '"pytorch" on a GPU, which must be named with --gpu-id',
+        "gpu_allocator": '"pytorch" for a GPU, which is chosen with --gpu-id',
     },
     "training": {
-        "dropout": "Of the encoder, where it is one of spaCy's; heads have their own",
+        "dropout": "Dropout of spaCy's encoders; heads have their own setting",
         "accumulate_gradient": "Parts that a batch is cut into; their gradients add up",
-        "patience": "Stop when so many steps brought nothing better; 0 for never",
-        "max_epochs": "0 for as many as steps allow",
-        "annotating_components": "Components whose boundaries training shall see",
-        "before_to_disk": "Writes a model card, which `spacy package` shows",
+        "patience": "Stop after this many steps without improvement; 0 for never",
+        "max_epochs": "0 for no limit",
+        "annotating_components": "Components whose annotation is set in training",
+        "before_to_disk": "Writes a model card, which `spacy package` includes",
     },
     "training.batcher": {
-        "size": "Words in a batch: less needs less memory",
+        "size": "Words in a batch; fewer need less memory",
     },
     "training.optimizer": {
-        "use_averages": "Averages would reach the encoder only, not the head",
+        "use_averages": "Averages would only include the encoder, not the head",
     },
     "training.score_weights": {},
     "initialize": {
@@ -56,7 +56,7 @@ def write_config(config: Config, heading: str) -> str:
     RETURNS (str): the text; it reads back as the same config.
     """
     comments = {**TRAINING, **_component_comments(config)}
-    # Not wrapped: a command in it must be whole when its line is copied.
+    # Not wrapped, so that a command can be copied as one line.
     lines = [*(f"# {line}" for line in heading.splitlines()), ""]
     section = ""
     ordered = Config(config, section_order=SECTIONS)
@@ -90,7 +90,7 @@ def _component_comments(config: Config) -> Dict[str, Dict[str, str]]:
 
 
 def _model_comments(block: Dict[str, Any], section: str) -> Dict[str, Dict[str, str]]:
-    """RETURNS (Dict[str, Dict[str, str]]): those of a block and of the blocks in it."""
+    """RETURNS (Dict[str, Dict[str, str]]): comments of a block and of blocks in it."""
     found: Dict[str, Dict[str, str]] = {}
     for key, value in block.items():
         registered = REGISTERED.fullmatch(key)

@@ -44,9 +44,10 @@ class BiaffineCodec(SpanCodec):
         spans around it; 0 gives hard targets.
     smoothing_distance (int): D, how far the boundaries of these spans may be moved.
     label_smoothing (float): α, the share of every target that is spread evenly over
-        the classes: the alternative that the paper compares with.
+        the classes, which the paper compares with boundary smoothing.
     multilabel (bool): whether one span may carry several labels.
-    max_width (Optional[int]): longest span in tokens that is scored; all if None.
+    max_width (Optional[int]): longest span that is scored, in tokens; no limit if
+        None.
     """
 
     boundary_smoothing: float = 0.1

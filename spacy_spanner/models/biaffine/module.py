@@ -1,8 +1,8 @@
 """The biaffine scorer of spans (Zhu and Li 2022, Equations 1 to 3).
 
 r_ij = h^s_i^T U h^e_j + W [h^s_i ; h^e_j ; w_(j-i)] + b. The product of W with a
-concatenation is a sum of three products; the first two live inside `Biaffine`, and the
-third is a table of scores by width, because w_(j-i) only depends on the width.
+concatenation is a sum of three products: the first two are computed in `Biaffine`; the
+third is a table of scores by width, because w_(j-i) depends on nothing else.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class BiaffineSettings:
     n_widths (int): spans of this many tokens or more share one embedding.
     dropout (float): rate on the boundary representations. `[training] dropout` reaches
         the encoder only.
-    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    input_dropout (float): rate before and after the BiLSTM.
     """
 
     lstm_width: int = 200
@@ -103,7 +103,7 @@ class BiaffineModule(nn.Module):
         return pair_scores + F.embedding(width, self.scores_by_width())
 
     def _worthwhile(self, band: Optional[int], n_tokens: int) -> Optional[int]:
-        """RETURNS (Optional[int]): the band, where it is smaller than the whole grid.
+        """RETURNS (Optional[int]): the band if it is cheaper than the whole grid.
 
         A band copies the vectors of its pairs; the grid has the scores of all pairs.
         """
@@ -113,5 +113,7 @@ class BiaffineModule(nn.Module):
         return band if copied < n_tokens * self.biaffine.n_classes else None
 
     def scores_by_width(self) -> Tensor:
-        """RETURNS (Tensor): what the width adds to the scores. (width, class)"""
+        """RETURNS (Tensor): the part of the scores that depends on the width. Shape:
+        (width, class)
+        """
         return self.width_scores(self.width_embedding.weight)

@@ -32,6 +32,6 @@ def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
     if batch > 1:
         window = torch.arange(batch, device=index.device)[:, None]
         index = window * n_tokens + index
-    # Whole rows are copied; `gather` would copy number by number.
+    # `index_select` copies whole rows, `gather` single numbers.
     rows = vectors.reshape(-1, width).index_select(0, index.flatten())
     return rows.view(*index.shape, width)

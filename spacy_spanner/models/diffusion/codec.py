@@ -1,7 +1,7 @@
 """Targets, loss and candidates of the denoiser (Shen et al. 2023).
 
 In training, gold spans are repeated and moved by noise of a random strength, and the
-module learns to find the way back. In prediction, pure noise is denoised in steps.
+module learns to restore them. In prediction, pure noise is denoised in steps.
 """
 
 import warnings
@@ -62,8 +62,8 @@ from .sampling import sample
 from .targets import EXPANSIONS, DiffusionTargets, make_targets
 from .tokens import Moments, TokenMemory
 
-# Spans that are denoised together in prediction, so that memory does not grow with the
-# batch, and the tensors of a step stay in the processor's caches.
+# Spans that are denoised at once in prediction, so that memory does not grow with the
+# batch, and the tensors of a step fit into the processor's caches.
 SPANS_AT_ONCE = 4096
 
 
@@ -72,26 +72,27 @@ class DiffusionCodec(SpanCodec):
     """Settings of the denoiser.
 
     steps (int): γ, denoising steps in prediction. Like the next two, it may be changed
-        at any time, without new training.
-    spans (int): K in prediction: noisy spans for each window, and so the most entities
-        that a step can find in one.
+        at any time, without training again.
+    spans (int): K in prediction: noisy spans of each window, which is also the largest
+        number of entities that a step can find in it.
     eta (float): η, how much of the noise is renewed between two steps, from 0 to 1. All
         noise comes from `seed`.
     train_spans (int): K in training.
     draws (int): in training, how many timesteps are drawn for each window; the encoder
         runs once for all. Memory grows with it.
     timesteps (int): T, the length of the diffusion.
-    schedule (str): how fast noise comes: "cosine" or "linear".
+    schedule (str): how fast noise increases: "cosine" or "linear".
     scale (float): λ, boundaries are numbers in [-λ, λ]; more means less noise.
-    expansion (str): how the gold becomes K spans: "repeat" or "random".
-    repeats (Optional[int]): how many proposals learn from one gold span at most; None
-        for as many as there are.
-    distance_cost (float): what a token between the boundaries of a noisy span and of
-        a gold span costs in matching, where certainty of a boundary costs -1.
+    expansion (str): how gold is filled up to K spans: "repeat" it, or add "random"
+        spans.
+    repeats (Optional[int]): largest number of proposals that learn from one gold span;
+        no limit if None.
+    distance_cost (float): cost in matching of each token between the boundaries of a
+        noisy and a gold span; a boundary with probability 1 costs -1.
     no_entity_weight (float): weight of "no entity" in the loss of the classifier.
     pointer_loss (str): "softmax" over the tokens, or as in the paper "sigmoid".
-    score (str): what a span's score is: the probability of its "class", or the "mean"
-        of that and the probabilities of its boundaries, as in the paper.
+    score (str): how spans are scored: by the probability of their "class", or by the
+        "mean" of that and the probabilities of their boundaries, as in the paper.
     seed (int): seed of the noise in prediction, and of the sampling in training.
     """
 

@@ -1,11 +1,12 @@
 """The denoiser of spans (Shen et al. 2023, Section 4.2).
 
-The vector of a noisy span is pooled from its tokens, and is told where the span lies
-and how noisy it is. Layers of attention refine it. From it, two pointers find the
-tokens where the entity begins and ends, and a classifier names it.
+The vector of a noisy span is pooled from its tokens; embeddings of its width and of the
+timestep are added. Attention layers refine it. From it, two pointers find the first and
+the last token of the entity, and a classifier its class.
 
-What only depends on the tokens is computed once for all denoising steps (`encode`):
-keys and values of the attention, keys of the pointers, and what spans are pooled from.
+Everything that only depends on the tokens is computed once for all denoising steps
+(`encode`): keys and values of the attention, keys of the pointers, and the projections
+from which spans are pooled.
 """
 
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ SINUSOIDS = 64  # size of the embeddings of positions and timesteps
 
 
 class Denoised(NamedTuple):
-    """What the denoiser sees in noisy spans.
+    """The output of the denoiser for noisy spans.
 
     state (Tensor): their vectors. Shape: (batch, span, width)
     start, last (Tensor): scores of the tokens as their boundaries. Shapes:
@@ -69,8 +70,8 @@ class DiffusionSettings:
     ffn_width (int): hidden size of the feed-forward map of a layer.
     n_layers (int): layers of the denoiser.
     n_heads (int): heads of its attentions.
-    self_attention (bool): whether the spans of a window look at each other.
-    cross_attention (bool): whether spans look at the tokens.
+    self_attention (bool): whether the spans of a window attend to each other.
+    cross_attention (bool): whether spans attend to the tokens.
     pooling (str): how tokens make a noisy span: "mean", "boundaries" (the sum of maps
         of the first and the last one) or "both".
     pointer (str): how pointers compare span and token: "product" of their projections,
@@ -80,7 +81,7 @@ class DiffusionSettings:
     n_widths (int): denoised spans of this many tokens or more share one embedding.
     dropout (float): rate inside the denoiser and the classifier. `[training] dropout`
         reaches the encoder only.
-    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    input_dropout (float): rate before and after the BiLSTM.
     """
 
     lstm_width: int = 200
@@ -158,14 +159,14 @@ class DiffusionModule(nn.Module):
 
     @property
     def reads_denoised(self) -> bool:
-        """Whether spans are classified by where they should be, not where they are."""
+        """Whether the classifier reads denoised spans, not noisy ones."""
         return isinstance(self.classifier, DenoisedClassifier)
 
     def encode(self, batch: WindowBatch) -> TokenMemory:
-        """Compute what all denoising steps need of the tokens.
+        """Compute everything that all denoising steps share.
 
         batch (WindowBatch): vectors of shape (batch, token, n_in)
-        RETURNS (TokenMemory): the windows as the denoiser reads them.
+        RETURNS (TokenMemory): the encoded windows.
         """
         vectors = self.input_dropout(self.lstm(batch).vectors)
         tokens, mask = self.tokens(vectors), batch.mask
@@ -186,7 +187,7 @@ class DiffusionModule(nn.Module):
         return Tables(distances, self.spans.widths(position), care)
 
     def moments(self, memory: TokenMemory, time: Tensor) -> Moments:
-        """Compute what depends on timesteps alone.
+        """Compute everything that depends on timesteps only.
 
         memory (TokenMemory): see `encode`.
         time (Tensor): any timesteps. Shape: (batch,)
@@ -202,12 +203,12 @@ class DiffusionModule(nn.Module):
     def forward(
         self, memory: TokenMemory, spans: TokenSpans, moments: Moments
     ) -> Denoised:
-        """Look at noisy spans.
+        """Denoise spans.
 
         memory (TokenMemory): see `encode`.
         spans (TokenSpans): the noisy spans. Shape: (batch, span)
         moments (Moments): the timestep of each window, or of all.
-        RETURNS (Denoised): where their boundaries should be.
+        RETURNS (Denoised): scores of their boundaries.
         """
         x = self.spans(memory, spans, moments.vector)
         tables, mask = memory.tables, memory.mask
@@ -223,10 +224,10 @@ class DiffusionModule(nn.Module):
     def classify(
         self, memory: TokenMemory, state: Optional[Tensor], spans: TokenSpans
     ) -> Tensor:
-        """Name the spans.
+        """Classify spans.
 
         state (Optional[Tensor]): the denoiser's vectors of the noisy spans; not needed
-            where `reads_denoised`. Shape: (batch, span, width)
+            if `reads_denoised`. Shape: (batch, span, width)
         spans (TokenSpans): the denoised spans. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
         """
@@ -246,7 +247,7 @@ def _denoiser_layer(settings: DiffusionSettings) -> DenoiserLayer:
 
 
 class SpanEmbedding(nn.Module):
-    """Noisy spans: their tokens, how wide they are, and how noisy."""
+    """Embeds noisy spans by their tokens, width and timestep."""
 
     def __init__(self, n_in: int, width: int, pooling: str) -> None:
         super().__init__()
@@ -254,7 +255,7 @@ class SpanEmbedding(nn.Module):
         self.width = nn.Linear(SINUSOIDS, width, bias=False)
 
     def widths(self, width: Tensor) -> Tensor:
-        """Embed widths: there are fewer of them than spans.
+        """Embed all widths, of which there are fewer than spans.
 
         width (Tensor): tokens from the first to the last. Shape: (width,)
         RETURNS (Tensor): (width, vector)
@@ -265,7 +266,7 @@ class SpanEmbedding(nn.Module):
     def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Tensor:
         """Embed noisy spans.
 
-        memory (TokenMemory): what they are pooled from.
+        memory (TokenMemory): the encoded windows.
         spans (TokenSpans): (batch, span)
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, width)

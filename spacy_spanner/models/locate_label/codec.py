@@ -66,23 +66,24 @@ class LocateLabelCodec(SpanCodec):
     window_sizes (List[int]): widths of the seed spans in training, in tokens.
     max_seed (Optional[int]): in prediction, all spans of up to this many tokens are
         seeds; the largest of `window_sizes` if None.
-    use_filter (bool): whether the filter drops seeds that look like context.
+    use_filter (bool): whether a filter drops seeds that are unlikely to be entities.
     use_regressor (bool): whether the boundaries of seeds are adjusted.
-    filter_threshold (float): seeds pass the filter from this probability on.
+    filter_threshold (float): the lowest probability at which seeds pass the filter.
     seed_iou (float): α1, the intersection over union with a gold span from which a seed
         is a positive example.
     entity_iou (float): α2, the same for an adjusted span in classification.
     soft_examples (float): η, how much less unclear examples weigh; 0 for equal weights.
     negatives (Optional[int]): negative seeds in training for each positive one; all if
         None.
-    extra_negatives (int): negative seeds on top of that in each window; without effect
-        where all are taken.
+    extra_negatives (int): further negative seeds in each window; no effect if all are
+        taken.
     filter_focus (float): γ of the filter's focal loss; 0 gives cross entropy.
     class_focus (float): the same for the classifier.
     filter_weight, regressor_weight, class_weight (float): λ1, λ2, λ3 of the losses.
-    soft_nms (bool): whether spans that nearly repeat a better one lose score.
-    nms_iou (float): k, the intersection over union from which they do.
-    nms_decay (float): u, the factor that remains for each better neighbour.
+    soft_nms (bool): whether the scores of spans that nearly repeat a better one are
+        lowered.
+    nms_iou (float): k, the lowest intersection over union of such spans.
+    nms_decay (float): u, the factor for each better neighbour.
     """
 
     window_sizes: List[int] = field(default_factory=lambda: list(DEFAULT_SIZES))

@@ -1,10 +1,10 @@
 """The networks of the two-stage identifier (Shen et al. 2021, Sections 3.2 to 3.4).
 
-Three MLPs look at spans: the filter and the classifier at [max(h_i..h_j); h_i; h_j],
-the boundary regressor at [max(h_i..h_j); h_(i-1); h_(j+1)], with learned vectors beyond
+Three MLPs score spans: the filter and the classifier read [max(h_i..h_j); h_i; h_j],
+the boundary regressor [max(h_i..h_j); h_(i-1); h_(j+1)], with learned vectors beyond
 the edges of a window. The first layer of an MLP acts on a concatenation, so it is a sum
-of three products, of which two are those of tokens: they are computed once per token
-and added per span.
+of three products. Two of them depend on one token: they are computed once for each
+token and added for each span.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from ..blocks.lstm import optional_lstm
 from ..codec import WindowBatch
 from .range_maxima import RangeMaxima
 
-# Kinds of offsets, and the standard deviation of their first weights. At first, hardly
-# any boundary moves; else seeds that fit are moved away. What is squashed is multiplied
-# by the length of the window.
+# Kinds of offsets, and the standard deviation of their initial weights. Weights are
+# small so that hardly any boundary moves at first: seeds that fit would be moved away.
+# Squashed offsets are multiplied by the length of the window.
 OFFSETS = {"linear": 1e-2, "squashed": 1e-4}
-# How many spans go through an MLP together: bounds memory where no gradient is needed.
+# Spans that pass an MLP at once, which bounds memory in prediction.
 SPANS_AT_ONCE = 16_384
 
 
@@ -47,7 +47,7 @@ class SpanMLP(nn.Module):
         """Build the layers.
 
         n_in (int): size of each of the three vectors.
-        hidden_width, n_out (int): sizes behind the two maps.
+        hidden_width, n_out (int): output sizes of the two maps.
         dropout (float): rate on the hidden layer.
         """
         super().__init__()
@@ -59,9 +59,10 @@ class SpanMLP(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weights that are larger than torch's own, which learn late here.
+        """Draw weights that are larger than torch's default.
 
-        The vectors of a BiLSTM are small at first, and all gradients would be, too.
+        The output of a BiLSTM is small at first. With small weights the gradients would
+        be, too, and training would start slowly.
         """
         for layer in (self.pooled, self.left, self.right, self.output):
             nn.init.xavier_normal_(layer.weight)
@@ -78,7 +79,7 @@ class SpanMLP(nn.Module):
         maxima (RangeMaxima): of the token vectors.
         spans (Spans): columns (span,)
         left, right (Tuple[Tensor, Tensor]): vectors (batch, place, width), and which
-            place of its window each span has beside it (span,).
+            place of its window is next to each span (span,).
         RETURNS (Tensor): (span, n_out)
         """
         tables = [
@@ -105,7 +106,7 @@ class LocateLabelSettings:
     offsets (str): "linear" in tokens, or "squashed" to the length of the window.
     dropout (float): rate on the hidden layers. `[training] dropout` reaches the encoder
         only.
-    input_dropout (float): rate in front of the BiLSTM, and behind it.
+    input_dropout (float): rate before and after the BiLSTM.
     """
 
     lstm_width: int = 200
@@ -152,14 +153,14 @@ class LocateLabelModule(nn.Module):
         nn.init.normal_(self.edges, std=0.1)
 
     def forward(self, batch: WindowBatch) -> "SpanReader":
-        """RETURNS (SpanReader): answers what the networks say about spans."""
+        """RETURNS (SpanReader): the encoded batch, ready to score spans."""
         vectors = self.dropout(self.lstm(batch).vectors)
         lengths = torch.as_tensor(batch.lengths, device=vectors.device)
         return SpanReader(self, vectors, RangeMaxima(vectors), lengths)
 
 
 class SpanReader(NamedTuple):
-    """A batch of windows that is encoded, and the networks that look at its spans.
+    """An encoded batch of windows, and the networks that score its spans.
 
     networks (LocateLabelModule): the three MLPs.
     vectors (Tensor): (batch, token, width)
@@ -173,7 +174,7 @@ class SpanReader(NamedTuple):
     lengths: Tensor
 
     def filter(self, spans: Spans) -> Tensor:
-        """RETURNS (Tensor): how much each span looks like an entity: logits. (span,)"""
+        """RETURNS (Tensor): logits of being an entity. (span,)"""
         return self._score_inside(self.networks.filter_mlp, spans)[:, 0]
 
     def classify(self, spans: Spans) -> Tensor:
@@ -181,18 +182,18 @@ class SpanReader(NamedTuple):
         return self._score_inside(self.networks.class_mlp, spans)
 
     def regress(self, spans: Spans) -> Tensor:
-        """Say how far the boundaries of spans should be moved, in tokens.
+        """Predict how far the boundaries of spans should be moved, in tokens.
 
-        The paper's offsets are linear. Its authors' code squashes them with a sigmoid
-        and scales them by the length of the window, so that boundaries move to the
-        right only; "squashed" is the symmetric form of it, up to a whole window.
+        The paper's offsets are linear. The authors' code squashes them with a sigmoid
+        and scales them by the length of the window, so that boundaries only move to the
+        right; "squashed" is the symmetric form, up to a whole window in each direction.
 
         RETURNS (Tensor): offsets of start and last. (span, 2)
         """
         batch, n_tokens, _ = self.vectors.shape
-        before, behind = self.networks.edges[:, None, None].expand(2, batch, 1, -1)
+        before, after = self.networks.edges[:, None, None].expand(2, batch, 1, -1)
         left = torch.cat([before, self.vectors], dim=1)  # (batch, token + 1, width)
-        right = torch.cat([self.vectors, behind], dim=1)
+        right = torch.cat([self.vectors, after], dim=1)
         next_token = spans.last + 1
         at_end = next_token == self.lengths[spans.window]
         next_token = next_token.masked_fill(at_end, n_tokens)

@@ -3,7 +3,7 @@
 Token vectors pass a BiLSTM and become span vectors by a conditional layer norm; each is
 fused with a vector of each type to scores of the offset classes; convolutions over
 (type, start, last) correct the scores. The types are learned embeddings (the paper's
-"w/o type inputs"), to which type inputs add what the encoder made of soft prompts.
+"w/o type inputs"); type inputs add the encoder's vectors of soft prompts to them.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from .convolution import ConvolutionShape, GridConvolution
 from .fusion import PlaceEmbeddings, SpanTypeFusion
 from .offsets import CENTER, OFFSET_SIDES, OffsetClasses
 
-# The score of each class at the start, against 0 for "out of range": without it, the
-# first steps would be spent on learning that entities are rare.
+# Initial score of each class, with 0 for "out of range". Without it, the first steps
+# would only learn that entities are rare.
 PRIOR = -7.0
 
 
@@ -30,8 +30,8 @@ class OffsetSettings:
     """Sizes, rates and classes of the boundary offset network.
 
     type_inputs (bool): whether the encoder reads the types together with the text and
-        gives their vectors, as `spacy_spanner.Transformer.v1` with `prompts` does; they
-        are added to learned embeddings of the types.
+        returns their vectors, as `spacy_spanner.Transformer.v1` with `prompts` does;
+        they are added to learned embeddings of the types.
     max_offset (int): S, how far the boundary of a span may be from that of the entity
         that it points at; 0 for no offsets.
     offset_sides (str): which boundaries have offsets: "both", "start" or "end".
@@ -46,10 +46,10 @@ class OffsetSettings:
     conv_width (int): channels of the convolutions.
     conv_types (bool): whether convolutions reach over neighbouring types too, as in the
         paper; results then depend on the order of the labels.
-    dropout (float): rate on the vectors of boundaries and of type inputs, and in front
-        of the convolutions. `[training] dropout` reaches the encoder only.
-    input_dropout (float): rate in front of the BiLSTM, and behind it; also on what the
-        encoder gives as type inputs.
+    dropout (float): rate on the vectors of boundaries and of type inputs, and before
+        the convolutions. `[training] dropout` reaches the encoder only.
+    input_dropout (float): rate before and after the BiLSTM; also on the type inputs of
+        the encoder.
     """
 
     type_inputs: bool = False
@@ -137,10 +137,10 @@ class OffsetModule(nn.Module):
         self.scores_per_pair = n_labels * (n_classes + convolution.n_channels)
 
     def forward(self, batch: WindowBatch) -> Tensor:
-        """Score all pairs of tokens; those with start > last only feed convolutions.
+        """Score all pairs of tokens; only convolutions read those with start > last.
 
         batch (WindowBatch): vectors of shape (batch, token, width)
-        RETURNS (Tensor): (batch, start, last, label, class); padding has no meaning.
+        RETURNS (Tensor): (batch, start, last, label, class); undefined for padding.
         """
         tokens = self.lstm(batch).vectors
         start, last = self.start(tokens), self.last(tokens)
@@ -151,14 +151,14 @@ class OffsetModule(nn.Module):
         return scores
 
     def _type_vectors(self, batch: WindowBatch) -> Tensor:
-        """Tell types apart by embeddings, in the light of the text if it is known.
+        """Embed the types, and add their vectors in the text if the encoder has them.
 
-        An encoder may make nearly the same vector of all prompts; embeddings differ.
+        An encoder may return nearly the same vector for all prompts; embeddings differ.
 
         RETURNS (Tensor): (batch, label, width), or (1, label, width) without inputs.
         """
         vectors: Tensor = self.type_embedding.weight[None]
         if self.type_projection is not None:
-            assert batch.types is not None  # the architecture asks for such an encoder
+            assert batch.types is not None  # the architecture requires such an encoder
             vectors = vectors + self.type_projection(batch.types)
         return vectors

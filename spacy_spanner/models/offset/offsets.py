@@ -1,4 +1,4 @@
-"""Boundary offsets: how a cell of the grid points at an entity near it.
+"""Boundary offsets: cells of the grid that point at an entity near them.
 
 A cell `(start, last)` of one label is the "center" if it is an entity of that label;
 it carries an offset if it differs from an entity in exactly one boundary, by at most
@@ -30,7 +30,7 @@ class Offset(NamedTuple):
 class CellLabels(NamedTuple):
     """Classes of cells, columns `(entry,)`; cells that are left out are out of range.
 
-    Each (window, start, last, label) stands once.
+    Each (window, start, last, label) occurs once.
     """
 
     window: Ints
@@ -44,8 +44,8 @@ class CellLabels(NamedTuple):
 class OffsetClasses:
     """The classes of a cell: out of range, center, and the offsets.
 
-    Lower classes win where a cell could point at several entities: the center, then
-    the smaller offset, then the start before the end, then the negative sign.
+    If a cell could point at several entities, the lowest class counts: the center, then
+    smaller offsets; of these the start before the end, and negative before positive.
 
     max_offset (int): S, the largest distance; 0 leaves only the center.
     sides (str): which boundaries may differ: "both", "start" or "end".
@@ -121,7 +121,7 @@ def label_cells(gold: FlatGold, *, lengths: Ints, classes: OffsetClasses) -> Cel
 class SoftCellLabels(NamedTuple):
     """Target mass of classes on cells, columns `(entry,)`; the rest is out of range.
 
-    An entry may stand more than once, and then its masses add up.
+    An entry may occur more than once; its masses add up.
     """
 
     window: Ints
@@ -142,18 +142,17 @@ def smooth_cells(
 ) -> SoftCellLabels:
     """Label cells as if the boundaries of the gold were known up to a small move.
 
-    Every ring of moves at Manhattan distance d = 1..D has the probability epsilon / D,
-    in equal parts; a span that a move would make impossible stays where it is. A cell's
-    targets are its classes under each move, weighted by the probability of the move: so
-    the mass of a cell and label is 1 at most, and at most as many centers as there are
-    distinct gold spans are shared out; less where moved spans meet others.
+    The moves at each Manhattan distance d = 1..D have the probability epsilon / D, in
+    equal parts; spans that a move would make impossible are not moved. The targets of a
+    cell are its classes under each move, weighted by the probability of the move. So
+    the mass of a cell and label is at most 1.
 
     gold (FlatGold): gold spans of a batch. Columns: (span,)
     lengths (Ints): tokens per window. Shape: (batch,)
     classes (OffsetClasses): S and the sides.
     epsilon (float): probability that the boundaries are moved.
     distance (int): D, the largest move.
-    RETURNS (SoftCellLabels): where the mass lies.
+    RETURNS (SoftCellLabels): the entries with mass.
     """
     limit = np.asarray(lengths)[gold.window]
     moves = [(0, 0, 1.0 - epsilon)]
