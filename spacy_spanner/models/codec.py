@@ -131,6 +131,11 @@ class SpanCodec(ABC):
         """
         return {}
 
+    def learnable(self, spans: SpanTable) -> SpanTable:
+        """RETURNS (SpanTable): the gold spans that are not lost, in the order given."""
+        masks = list(self.lost(spans).values())
+        return spans.take(~np.any(masks, axis=0)) if masks else spans
+
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """Change the scores of candidates by comparing those of a window, on the host;
         by default, scores stay as they are. Spans that fall below their threshold are

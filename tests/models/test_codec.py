@@ -1,13 +1,13 @@
 """What the codecs of all models share."""
 
-from typing import Any
+from typing import Any, Dict
 
 import numpy as np
 import pytest
 import torch
 
 from spacy_spanner.models.codec import Candidates, SpanCodec, all_labels, best_labels
-from spacy_spanner.spans.table import SpanTable
+from spacy_spanner.spans.table import Bools, SpanTable
 
 
 def test_best_labels_by_hand() -> None:
@@ -72,7 +72,18 @@ class PlainCodec(SpanCodec):
 def test_codec_by_default_loses_nothing_and_keeps_scores() -> None:
     spans = SpanTable.of([(0, 1, 0, 0.25), (0, 2, 0, 0.75)])
     assert PlainCodec().lost(spans) == {}
+    assert PlainCodec().learnable(spans) == spans
     assert PlainCodec().rescore(spans, np.asarray([0, 0])).tolist() == [0.25, 0.75]
+
+
+def test_codec_learns_what_no_reason_excludes() -> None:
+    class Losing(PlainCodec):
+        def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+            return {"early": spans.start == 0, "wide": spans.end - spans.start > 1}
+
+    spans = SpanTable.of([(0, 1, 0), (1, 2, 0), (1, 3, 0), (0, 3, 0), (5, 6, 1)])
+    kept = Losing().learnable(spans).rows()
+    assert [row[:3] for row in kept] == [(1, 2, 0), (5, 6, 1)]
 
 
 @pytest.mark.parametrize("name", ["targets", "loss", "candidates"])

@@ -93,11 +93,8 @@ class BiaffineCodec(SpanCodec):
         RETURNS (BiaffineTargets): sparse targets.
         """
         cells = enumerate_spans(lengths, self.max_width)
-        gold = [
-            spans.take(~np.any([*self.lost(spans).values()], axis=0)) for spans in gold
-        ]
         soft = smooth_boundaries(
-            hard_boundaries(flatten_gold(gold)),
+            hard_boundaries(flatten_gold(list(map(self.learnable, gold)))),
             lengths,
             epsilon=self.boundary_smoothing,
             distance=self.smoothing_distance,

@@ -23,7 +23,7 @@ from ...settings import (
     optional,
     probability,
 )
-from ...spans.overlap import first_labels, repeats
+from ...spans.overlap import repeats
 from ...spans.table import Bools, Ints, SpanTable
 from ..blocks.padded_gold import GoldTensors
 from ..blocks.padded_rows import to_device
@@ -144,7 +144,7 @@ class DiffusionCodec(SpanCodec):
         rng (Generator): source of timesteps, noise, and of all random spans.
         RETURNS (DiffusionTargets): windows × draws rows.
         """
-        gold = [first_labels(spans) for spans in gold]
+        gold = [self.learnable(spans) for spans in gold]
         if any(spans.n_spans > self.spans for spans in gold):
             _warn_of_few_spans(self.spans)
         return make_targets(
