@@ -11,18 +11,7 @@ import re
 from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature
 from math import inf
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Type,
-    get_type_hints,
-)
+from typing import Any, Callable, Dict, List, NamedTuple, Type, get_type_hints
 
 from .errors import Errors
 from .spans.overlap import OVERLAP_POLICIES
@@ -145,16 +134,17 @@ class Description(NamedTuple):
     text: str
 
 
-def describe(thing: Any) -> Iterator[Description]:
+def describe(thing: Any) -> List[Description]:
     """Read the descriptions of arguments or fields from a docstring in spaCy's style.
 
     thing (Any): a function or a class.
-    YIELDS (Description): in the order of the docstring.
+    RETURNS (List[Description]): in the order of the docstring.
     """
-    for names, words in ENTRY.findall(inspect.cleandoc(thing.__doc__ or "")):
-        lower = [name for name in re.split(r",\s*", names) if name.islower()]
-        if lower:  # RETURNS and RAISES look alike
-            yield Description(lower, " ".join(words.split()))
+    return [
+        Description(names.split(", "), " ".join(words.split()))
+        for names, words in ENTRY.findall(inspect.cleandoc(thing.__doc__ or ""))
+        if names.islower()  # RETURNS and RAISES look alike
+    ]
 
 
 def documented(thing: Any) -> Dict[str, str]:
@@ -173,11 +163,7 @@ def _default(one: Field) -> Any:
     return one.default
 
 
-def expand(
-    function: Callable,
-    *settings_types: Type[Any],
-    defaults: Optional[Dict[str, Any]] = None,
-) -> None:
+def expand(function: Callable, *settings_types: Type[Any], **defaults: Any) -> None:
     """Replace `**settings` in the signature of a function by the fields of classes.
 
     The validation of configs reads names, types and defaults from the signature and
@@ -185,14 +171,14 @@ def expand(
 
     function (Callable): takes the settings as `**settings`.
     *settings_types (Type): dataclasses; where two have the same field, the last counts.
-    defaults (Optional[Dict[str, Any]]): defaults that differ from the classes'.
+    **defaults: defaults that differ from those of the classes.
     """
     values: Dict[str, Any] = {}
     hints: Dict[str, Any] = {}
     for settings_type in settings_types:
         values.update(defaults_of(settings_type))
         hints.update(get_type_hints(settings_type))
-    values.update(defaults or {})
+    values.update(defaults)
     own = inspect.signature(function).parameters.values()
     parameters = [one for one in own if one.kind is not Parameter.VAR_KEYWORD]
     parameters += [
@@ -201,10 +187,10 @@ def expand(
     ]
     function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__.update({name: hints[name] for name in values})
-    function.__doc__ = _insert_descriptions(function.__doc__ or "", settings_types)
+    function.__doc__ = _insert_descriptions(function.__doc__ or "", *settings_types)
 
 
-def _insert_descriptions(docstring: str, settings_types: Sequence[Type[Any]]) -> str:
+def _insert_descriptions(docstring: str, *settings_types: Type[Any]) -> str:
     """RETURNS (str): the docstring, with those of the classes after the arguments."""
     own, *results = RESULTS.split(inspect.cleandoc(docstring), maxsplit=1)
     parts = [inspect.getdoc(one) or "" for one in settings_types]

@@ -256,7 +256,7 @@ def expanded(**defaults: Any) -> Any:
         """
         return tok2vec, settings
 
-    expand(build, Example, Further, defaults=defaults)
+    expand(build, Example, Further, **defaults)
     return build
 
 

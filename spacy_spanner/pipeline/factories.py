@@ -54,7 +54,7 @@ def register_span_factory(
     codec_types[name] = codec_type
     settings = {**defaults_of(SpanSettings), **defaults_of(codec_type), **defaults}
     make_component = _component_maker(codec_type, settings)
-    expand(make_component, SpanSettings, codec_type, defaults=defaults)
+    expand(make_component, SpanSettings, codec_type, **defaults)
     model = {"@architectures": architecture, "tok2vec": DEFAULT_ENCODER}
     filled = registry.fill({"model": model})
     Language.factory(

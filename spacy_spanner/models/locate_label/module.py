@@ -118,9 +118,9 @@ class LocateLabelSettings:
     def __post_init__(self) -> None:
         check(
             self,
-            lstm_width=even,
-            hidden_width=at_least(1),
             offsets=one_of(tuple(OFFSETS)),
+            hidden_width=at_least(1),
+            lstm_width=even,
             dropout=fraction,
             input_dropout=fraction,
         )
