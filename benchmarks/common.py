@@ -14,6 +14,7 @@ from spacy.util import fix_random_seed, minibatch
 from thinc.api import Config, Optimizer, warmup_linear
 
 from spacy_spanner.corpus.conversion import read_docs
+from spacy_spanner.pipeline.factories import DEFAULT_ENCODER
 from spacy_spanner.training.optimizer import make_adamw
 from spacy_spanner.training.owners import register_pipeline
 
@@ -28,18 +29,8 @@ DATASETS = {
     "wnut17": ("wnut17/wnut17train.conll", "wnut17/emerging.test.annotated"),
 }
 
-CNN = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 96,
-    "depth": 4,
-    "embed_size": 2000,
-    "window_size": 1,
-    "maxout_pieces": 3,
-    "subword_features": True,
-}
 MINILM = {"@architectures": "spacy_spanner.Transformer.v1", "name": "minilm"}
-ENCODERS = {"cnn": CNN, "minilm": MINILM}
+ENCODERS = {"cnn": DEFAULT_ENCODER, "minilm": MINILM}
 
 SUGGESTER = {
     "@misc": "spacy.ngram_range_suggester.v1",

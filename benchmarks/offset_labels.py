@@ -67,7 +67,7 @@ class CellCounter:
         logits, _ = score_cells(module, batch, cells)
         predicted = logits.argmax(dim=-1).flatten().cpu().numpy()
         gold = np.zeros_like(predicted)
-        entries = label_cells(*targets[:4], lengths=batch.lengths, classes=classes)
+        entries = label_cells(targets.gold, lengths=batch.lengths, classes=classes)
         row = find_cells(cells, entries.window, entries.start, entries.last)
         gold[row * logits.shape[1] + entries.label] = entries.offset
         size = classes.n_classes

@@ -1,30 +1,39 @@
-"""The settings that all components share, and the rules that settings obey.
+"""The settings that all components share, and what can be done with any settings.
 
-A component keeps all its settings in `cfg`, which is saved with it; the dataclasses
-here and in the codecs say their names, defaults and limits, once.
+Settings are frozen dataclasses: here those that all components share, in the codecs
+those of a model, beside the torch modules those of an architecture. A dataclass holds
+the names, types, defaults, limits and descriptions of its settings; signatures,
+default configs, comments and tables of settings are made from it.
 """
 
-from dataclasses import dataclass, field
+import inspect
+import re
+from dataclasses import MISSING, Field, dataclass, field, fields
+from inspect import Parameter, Signature
 from math import inf
-from typing import Any, Callable, Dict, NamedTuple
+from typing import Any, Callable, Dict, List, NamedTuple, Type, get_type_hints
 
 from .errors import Errors
-from .spans.geometry import OVERLAP_POLICIES
+from .spans.overlap import OVERLAP_POLICIES
 from .spans.windows import WINDOW_MODES
 
 DEFAULT_SPANS_KEY = "ents"
 SET_ENTS_MODES = ("off", "score", "longest")
 
+# `name, name (type): text` in a docstring, and the indented lines that continue it.
+ENTRY = re.compile(r"^(\w[\w, ]*) \([^)]*\): (.*(?:\n {4}.*)*)", re.MULTILINE)
+RESULTS = re.compile(r"^(?=RAISES|RETURNS)", re.MULTILINE)
+
 
 class Rule(NamedTuple):
-    """What a setting must be: in words, and as a test."""
+    """What values a setting accepts: in words, and as a test."""
 
     expected: str
     accepts: Callable[[Any], bool]
 
 
 def is_number(value: Any) -> bool:
-    """RETURNS (bool): whether a value is a number, which true and false are not."""
+    """RETURNS (bool): whether a value is a number; true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -47,13 +56,11 @@ probabilities = Rule(
 )
 above_0 = Rule("a number above 0", lambda value: is_number(value) and 0 < value < inf)
 yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
-text = Rule(
-    "a text that is not empty", lambda value: isinstance(value, str) and bool(value)
-)
+text = Rule("a non-empty string", lambda value: isinstance(value, str) and bool(value))
 
 
 def at_least(minimum: int) -> Rule:
-    """RETURNS (Rule): whole numbers from `minimum` on that arrays can hold."""
+    """RETURNS (Rule): whole numbers of at least `minimum` that fit into an array."""
     return Rule(
         f"a whole number of at least {minimum}, and below 2**63",
         lambda value: (
@@ -73,15 +80,23 @@ whole_numbers = Rule(
 
 
 def one_of(choices: tuple) -> Rule:
-    """RETURNS (Rule): one of the given words."""
+    """RETURNS (Rule): one of the given strings."""
     words = ", ".join(map(repr, choices))
     return Rule(f"one of {words}", lambda value: value in choices)
 
 
 def optional(rule: Rule) -> Rule:
-    """RETURNS (Rule): the rule, or nothing."""
+    """RETURNS (Rule): the rule, or None."""
     return Rule(
         f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value)
+    )
+
+
+def multiple_of(number: int, of_what: str) -> Rule:
+    """RETURNS (Rule): multiples of a number, which is that of something."""
+    return Rule(
+        f"a multiple of the {number} {of_what}",
+        lambda value: at_least(1).accepts(value) and value % number == 0,
     )
 
 
@@ -112,29 +127,100 @@ def check(settings: Any, **rules: Rule) -> None:
         require(rule, **{name: getattr(settings, name)})
 
 
+class Description(NamedTuple):
+    """What a docstring says about one setting, or about several that share a text."""
+
+    names: List[str]
+    text: str
+
+
+def describe(thing: Any) -> List[Description]:
+    """Read the descriptions of arguments or fields from a docstring in spaCy's style.
+
+    thing (Any): a function or a class.
+    RETURNS (List[Description]): in the order of the docstring.
+    """
+    return [
+        Description(names.split(", "), " ".join(words.split()))
+        for names, words in ENTRY.findall(inspect.cleandoc(thing.__doc__ or ""))
+        if names.islower()  # RETURNS and RAISES look alike
+    ]
+
+
+def documented(thing: Any) -> Dict[str, str]:
+    """RETURNS (Dict[str, str]): the description of each argument or field, by name."""
+    return {name: found.text for found in describe(thing) for name in found.names}
+
+
+def defaults_of(settings_type: Type[Any]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the default of each field of a settings class."""
+    return {one.name: _default(one) for one in fields(settings_type)}
+
+
+def _default(one: Field) -> Any:
+    if one.default_factory is not MISSING:
+        return one.default_factory()
+    return one.default
+
+
+def expand(function: Callable, *settings_types: Type[Any], **defaults: Any) -> None:
+    """Replace `**settings` in the signature of a function by the fields of classes.
+
+    The validation of configs reads names, types and defaults from the signature and
+    the annotations; the docstring gets the descriptions of the classes.
+
+    function (Callable): takes the settings as `**settings`.
+    *settings_types (Type): dataclasses; where two have the same field, the last counts.
+    **defaults: defaults that differ from those of the classes.
+    """
+    values: Dict[str, Any] = {}
+    hints: Dict[str, Any] = {}
+    for settings_type in settings_types:
+        values.update(defaults_of(settings_type))
+        hints.update(get_type_hints(settings_type))
+    values.update(defaults)
+    own = inspect.signature(function).parameters.values()
+    parameters = [one for one in own if one.kind is not Parameter.VAR_KEYWORD]
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=hints[name])
+        for name, value in values.items()
+    ]
+    function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__.update({name: hints[name] for name in values})
+    function.__doc__ = _insert_descriptions(function.__doc__ or "", *settings_types)
+
+
+def _insert_descriptions(docstring: str, *settings_types: Type[Any]) -> str:
+    """RETURNS (str): the docstring, with those of the classes after the arguments."""
+    own, *results = RESULTS.split(inspect.cleandoc(docstring), maxsplit=1)
+    parts = [inspect.getdoc(one) or "" for one in settings_types]
+    added = [part.partition("\n\n")[2] for part in parts]
+    return "\n".join([own.rstrip("\n"), *added, *results])
+
+
 @dataclass(frozen=True)
 class SpanSettings:
-    """What every span component understands, whatever its model.
+    """The settings of every span component, whatever its model.
 
     spans_key (str): key in `doc.spans`: read as gold, written as prediction.
     threshold (float): a span is kept when its score is at least this.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
     temperature (float): divides the log-odds of scores, before thresholds are applied;
         fitted by `spanner tune`, so that scores say how often spans are right.
-    overlap (str): which spans may stand together: "flat" (no shared token), "nested"
+    overlap (str): which spans may be kept together: "flat" (no shared token), "nested"
         (one inside another, but no crossing) or "any". The higher score wins.
-    set_ents (str): whether `doc.ents` gets a choice without overlaps too: "off",
-        "score" (the more confident first) or "longest" (the longer first).
-    overwrite (bool): whether spans and entities that are there already are replaced,
-        or kept and added to.
-    window (str): what the model sees at once: "sentence" (where the document has
+    set_ents (str): whether `doc.ents` is set, too, to a choice without overlaps: "off",
+        "score" (highest score first) or "longest" (longest span first).
+    overwrite (bool): whether existing spans and entities are replaced; otherwise they
+        are kept, and new ones are added.
+    window (str): what the model sees at once: "sentence" (if the document has sentence
         boundaries), "doc" or "strided".
-    max_window (int): longest window, in tokens; what is longer is cut.
+    max_window (int): longest window, in tokens; longer ones are cut.
     stride (int): tokens that consecutive windows of a cut text share.
     max_cells (int): scores of spans (one for each label and one for "no entity"; with
         span_offset one for each class and channel of each label) that are computed at
-        once: less needs less memory, and more time. A single window is not cut any
-        further.
+        once. A lower limit needs less memory and more time. A single window is never
+        divided.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """

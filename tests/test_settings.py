@@ -1,7 +1,8 @@
 """Rules of settings, and the settings that all components share."""
 
-from dataclasses import FrozenInstanceError, fields
-from typing import Any
+import inspect
+from dataclasses import FrozenInstanceError, dataclass, field, fields
+from typing import Any, List, Optional, get_type_hints
 
 import numpy as np
 import pytest
@@ -11,7 +12,12 @@ from spacy_spanner.settings import (
     SpanSettings,
     at_least,
     check,
+    defaults_of,
+    describe,
+    documented,
+    expand,
     fraction,
+    multiple_of,
     not_negative,
     one_of,
     optional,
@@ -42,6 +48,8 @@ ACCEPTED = [
     (at_least(2), 3),
     (at_least(0), 0),
     (one_of(("a", "b")), "b"),
+    (multiple_of(3, "heads"), 3),
+    (multiple_of(3, "heads"), 9),
     (optional(at_least(1)), None),
     (optional(at_least(1)), 1),
 ]
@@ -82,6 +90,9 @@ REJECTED = [
     (at_least(0), "1"),
     (at_least(0), None),
     (one_of(("a", "b")), "c"),
+    (multiple_of(3, "heads"), 0),
+    (multiple_of(3, "heads"), 4),
+    (multiple_of(3, "heads"), 3.0),
     (one_of(("a", "b")), ""),
     (one_of(("a", "b")), None),
     (one_of(("a", "b")), ["a"]),
@@ -104,6 +115,7 @@ def test_rule_rejects(rule: Rule, value: Any) -> None:
     "rule, word",
     [
         (at_least(7), "7"),
+        (multiple_of(7, "heads"), "7 heads"),
         (one_of(("flat", "any")), "'flat', 'any'"),
         (optional(at_least(7)), "null"),
     ],
@@ -201,5 +213,99 @@ def test_settings_cannot_be_changed() -> None:
 
 def test_settings_explain_each_of_their_fields() -> None:
     documentation = SpanSettings.__doc__ or ""
-    for field in fields(SpanSettings):
-        assert f"{field.name} (" in documentation
+    for one in fields(SpanSettings):
+        assert f"{one.name} (" in documentation
+
+
+# ------------------------------------------------------------------ made from settings
+
+
+@dataclass(frozen=True)
+class Example:
+    """Settings of nothing.
+
+    one, two (int): first line,
+        second line.
+    three (Optional[str]): with a (remark): and a colon.
+    sizes (List[int]): not shared.
+    """
+
+    one: int = 1
+    two: int = 2
+    three: Optional[str] = None
+    sizes: List[int] = field(default_factory=lambda: [1])
+
+
+@dataclass(frozen=True)
+class Further:
+    """Other settings.
+
+    two (float): not the same as before.
+    """
+
+    two: float = 0.5
+
+
+def expanded(**defaults: Any) -> Any:
+    def build(tok2vec: str, **settings: Any) -> Any:
+        """Build it.
+
+        tok2vec (str): the encoder.
+        RAISES (ValueError): never.
+        RETURNS (Any): what it got.
+        """
+        return tok2vec, settings
+
+    expand(build, Example, Further, **defaults)
+    return build
+
+
+def test_describe_keeps_settings_of_one_text_together() -> None:
+    assert list(describe(Example)) == [
+        (["one", "two"], "first line, second line."),
+        (["three"], "with a (remark): and a colon."),
+        (["sizes"], "not shared."),
+    ]
+
+
+def test_documented_reads_arguments_but_no_results() -> None:
+    assert documented(expanded()) == {
+        "tok2vec": "the encoder.",
+        "one": "first line, second line.",
+        "two": "not the same as before.",
+        "three": "with a (remark): and a colon.",
+        "sizes": "not shared.",
+    }
+
+
+def test_documented_finds_nothing_without_a_docstring() -> None:
+    assert documented(lambda: None) == {}
+
+
+def test_defaults_are_not_shared() -> None:
+    defaults_of(Example)["sizes"].append(2)
+    assert defaults_of(Example) == {"one": 1, "two": 2, "three": None, "sizes": [1]}
+
+
+def test_expand_gives_the_signature_names_types_and_defaults() -> None:
+    build = expanded(one=7)
+    parameters = inspect.signature(build).parameters
+    assert list(parameters) == ["tok2vec", "one", "two", "three", "sizes"]
+    found = {name: (one.annotation, one.default) for name, one in parameters.items()}
+    assert found["tok2vec"] == (str, inspect.Parameter.empty)
+    assert found["one"] == (int, 7)
+    assert found["two"] == (float, 0.5)
+    assert found["three"] == (Optional[str], None)
+    assert found["sizes"] == (List[int], [1])
+    assert get_type_hints(build)["two"] is float
+
+
+def test_expand_puts_descriptions_between_arguments_and_results() -> None:
+    lines = (expanded().__doc__ or "").splitlines()
+    assert lines[:3] == ["Build it.", "", "tok2vec (str): the encoder."]
+    assert lines[3] == "one, two (int): first line,"
+    assert lines[-2].startswith("RAISES") and lines[-1].startswith("RETURNS")
+
+
+def test_expanded_function_still_takes_what_it_is_given() -> None:
+    assert expanded()("x", one=3) == ("x", {"one": 3})

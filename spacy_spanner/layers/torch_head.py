@@ -255,7 +255,6 @@ def _losses(
         targets = work.codec.targets(
             [gold.spans[window] for window in group.tolist()],
             batch.lengths,
-            n_labels=model.get_dim("nO"),
             rng=gold.rng,
         )
         yield work.codec.loss(module, batch, targets) / gold.n_windows

@@ -1,12 +1,13 @@
-"""What a model answers to be trained and run: the protocol `SpanCodec`.
+"""The interface that every model implements, `SpanCodec`, and the types that it uses.
 
-A codec is a frozen dataclass of settings, without weights, labels or documents. It
-turns gold spans into targets, and drives its module in both directions: to a loss in
-training, to scored candidates in prediction. All that the four models share (windows,
-batches, devices, selection, writing) happens outside.
+A codec is a frozen dataclass of settings; it has no weights, labels or documents. It
+turns gold spans into targets, and runs the torch module: to a loss in training, to
+scored candidates in prediction. Windows, batches, devices, the choice of spans and
+their annotation are the same for all models and are not its concern.
 """
 
-from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple
+from abc import ABC, abstractmethod
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -50,25 +51,26 @@ class Candidates(NamedTuple):
     def at(
         cls, columns: Sequence[Tensor], cell: Tensor, label: Tensor, scores: Tensor
     ) -> "Candidates":
-        """Report cells with some of their labels.
+        """Look up the boundaries and scores of some cells and labels.
 
         columns (Sequence[Tensor]): window, start and last of the cells. Shapes: (cell,)
-        cell, label (Tensor): what to report. Shapes: (span,)
+        cell, label (Tensor): which cell and label each candidate has. Shapes: (span,)
         scores (Tensor): (cell, label)
+        RETURNS (Candidates): one for each pair of cell and label.
         """
         window, start, last = (column[cell] for column in columns)
         return cls(window, start, last + 1, label, scores[cell, label])
 
 
 def best_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
-    """Choose the best label of each cell, of those at or above their threshold; of
-    labels that are equal to four digits, the first.
+    """Choose the best of the labels of each cell that reach their threshold; of labels
+    whose scores are equal to four digits, the first.
 
     scores (Tensor): (cell, label)
     thresholds (Tensor): (label,)
     RETURNS (Tuple[Tensor, Tensor]): cells that have one, and their labels. (span,)
     """
-    # Rounded, so that the noise of another batch does not choose between equals.
+    # Rounded: scores differ in the last digits from batch to batch.
     rounded = scores.round(decimals=4)
     top, best = rounded.where(scores >= thresholds, -1.0).max(dim=-1)
     (cell,) = (top >= 0).nonzero(as_tuple=True)
@@ -76,69 +78,70 @@ def best_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
 
 
 def all_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
-    """Choose the labels of each cell that are at or above their threshold.
+    """Choose the labels of each cell that reach their threshold.
 
     scores (Tensor): (cell, label)
     thresholds (Tensor): (label,)
-    RETURNS (Tuple[Tensor, Tensor]): cells, and labels. (span,)
+    RETURNS (Tuple[Tensor, Tensor]): cells and labels. (span,)
     """
     cell, label = (scores >= thresholds).nonzero(as_tuple=True)
     return cell, label
 
 
-class SpanCodec(Protocol):
+class SpanCodec(ABC):
     """The settings of a model, and its mathematics around the module."""
 
-    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
-        """Tell which gold spans this model can never predict.
-
-        spans (SpanTable): gold of one document.
-        RETURNS (Dict[str, Bools]): by reason, in words that fit behind "spans", one
-            value a span.
-        """
-        ...
-
+    @abstractmethod
     def targets(
-        self,
-        gold: Sequence[SpanTable],
-        lengths: Ints,
-        *,
-        n_labels: int,
-        rng: np.random.Generator,
+        self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator
     ) -> Any:
-        """Turn gold spans into what the loss compares with. Pure, in numpy.
+        """Turn gold spans into what the loss compares with, in numpy and without side
+        effects.
 
         gold (Sequence[SpanTable]): spans of each window, in its token positions.
         lengths (Ints): tokens per window. Shape: (batch,)
-        n_labels (int): the number of labels.
         rng (Generator): source of all sampling.
-        RETURNS (Any): targets of the batch, which only this codec reads.
+        RETURNS (Any): targets of the batch, which are only passed to `loss`.
         """
-        ...
 
+    @abstractmethod
     def loss(self, module: nn.Module, batch: WindowBatch, targets: Any) -> Tensor:
-        """Run the module and compare with the targets.
+        """Run the module and compare its output with the targets.
 
         RETURNS (Tensor): the sum of the windows' losses, a scalar.
         """
-        ...
 
+    @abstractmethod
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
-        """Run the module and reduce what it says to the spans worth a look.
+        """Run the module and reduce its output to spans that reach their threshold.
 
         thresholds (Tensor): the lowest score to report, by label. Shape: (label,)
         RETURNS (Candidates): spans with scores in [0, 1], on the device.
         """
-        ...
+
+    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+        """Find gold spans that this model can never predict; by default, there are
+        none.
+
+        spans (SpanTable): gold of one document.
+        RETURNS (Dict[str, Bools]): for each reason, which spans it concerns. A reason
+            completes a sentence about "spans", such as "longer than 5". Shape: (span,)
+        """
+        return {}
+
+    def learnable(self, spans: SpanTable) -> SpanTable:
+        """RETURNS (SpanTable): the gold spans that are not lost, in the order given."""
+        masks = list(self.lost(spans).values())
+        return spans.take(~np.any(masks, axis=0)) if masks else spans
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
-        """Change the scores of candidates in the light of the others of their window,
-        on the host: for a model's own suppression. What falls below its threshold is
+        """Change the scores of candidates by comparing those of a window, on the host;
+        by default, scores stay as they are. Spans that fall below their threshold are
         dropped afterwards.
 
         spans (SpanTable), window (Ints): candidates of a batch. Shapes: (span,)
-        RETURNS (Floats): scores; for most models, those of the spans. Shape: (span,)
+        RETURNS (Floats): the new scores. Shape: (span,)
         """
-        ...
+        return spans.score

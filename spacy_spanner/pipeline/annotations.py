@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 from spacy.training import Example
 
 from ..settings import SpanSettings
-from ..spans.geometry import by_length, by_preference, choose_in_order, conflicts
+from ..spans.overlap import by_length, by_preference, choose_in_order, conflicts
 from ..spans.table import SpanTable
 
 # Spans that other components or people have written count as certain.

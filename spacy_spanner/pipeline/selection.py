@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import Errors
 from ..settings import SpanSettings
-from ..spans.geometry import resolve_overlaps
+from ..spans.overlap import resolve_overlaps
 from ..spans.table import Bools, Floats, SpanTable
 from .temperature import calibrate, temper
 

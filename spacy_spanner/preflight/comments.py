@@ -1,47 +1,45 @@
-"""Comments of a config, taken from the documentation of what its blocks name."""
+"""Write a config with comments, which come from the docstrings of what it names."""
 
-import inspect
 import re
 import textwrap
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
 from spacy.util import registry
 from thinc.api import Config
 
 from ..pipeline.factories import codec_types
-from ..settings import SpanSettings
+from ..settings import SpanSettings, documented
 
 WIDTH = 88
 SECTIONS = ["paths", "vars", "system", "nlp", "components", "corpora", "training"]
 SECTIONS += ["pretraining", "initialize"]
-ENTRY = re.compile(r"([\w, ]+) \(.+?\): (.*)")
 REGISTERED = re.compile(r"@(\w+)")
 
-# What is not documented by a function of this package or of spaCy.
+# Comments on settings that no docstring of this package or of spaCy describes.
 TRAINING: Dict[str, Dict[str, str]] = {
     "paths": {
-        "train": "Annotated documents, as a .spacy file or a folder with these",
+        "train": "Annotated documents: a .spacy file, or a folder with such files",
     },
     "vars": {
-        "spans_key": "The group in doc.spans with the gold, and for the prediction",
-        "steps": "Batches to train on; schedules end here",
+        "spans_key": "Key in doc.spans: read as gold, written as prediction",
+        "steps": "Number of batches; schedules end here",
     },
     "system": {
-        "gpu_allocator": '"pytorch" on a GPU, which must be named with --gpu-id',
+        "gpu_allocator": '"pytorch" for a GPU, which is chosen with --gpu-id',
     },
     "training": {
-        "dropout": "Of the encoder, where it is one of spaCy's; heads have their own",
+        "dropout": "Dropout of spaCy's encoders; heads have their own setting",
         "accumulate_gradient": "Parts that a batch is cut into; their gradients add up",
-        "patience": "Stop when so many steps brought nothing better; 0 for never",
-        "max_epochs": "0 for as many as steps allow",
-        "annotating_components": "Components whose boundaries training shall see",
-        "before_to_disk": "Writes a model card, which `spacy package` shows",
+        "patience": "Stop after this many steps without improvement; 0 for never",
+        "max_epochs": "0 for no limit",
+        "annotating_components": "Components whose annotation is set in training",
+        "before_to_disk": "Writes a model card, which `spacy package` includes",
     },
     "training.batcher": {
-        "size": "Words in a batch: less needs less memory",
+        "size": "Words in a batch; fewer need less memory",
     },
     "training.optimizer": {
-        "use_averages": "Averages would reach the encoder only, not the head",
+        "use_averages": "Averages would only include the encoder, not the head",
     },
     "training.score_weights": {},
     "initialize": {
@@ -58,7 +56,7 @@ def write_config(config: Config, heading: str) -> str:
     RETURNS (str): the text; it reads back as the same config.
     """
     comments = {**TRAINING, **_component_comments(config)}
-    # Not wrapped: a command in it must be whole when its line is copied.
+    # Not wrapped, so that a command can be copied as one line.
     lines = [*(f"# {line}" for line in heading.splitlines()), ""]
     section = ""
     ordered = Config(config, section_order=SECTIONS)
@@ -92,7 +90,7 @@ def _component_comments(config: Config) -> Dict[str, Dict[str, str]]:
 
 
 def _model_comments(block: Dict[str, Any], section: str) -> Dict[str, Dict[str, str]]:
-    """RETURNS (Dict[str, Dict[str, str]]): those of a block and of the blocks in it."""
+    """RETURNS (Dict[str, Dict[str, str]]): comments of a block and of blocks in it."""
     found: Dict[str, Dict[str, str]] = {}
     for key, value in block.items():
         registered = REGISTERED.fullmatch(key)
@@ -101,24 +99,3 @@ def _model_comments(block: Dict[str, Any], section: str) -> Dict[str, Dict[str, 
         elif isinstance(value, dict):
             found.update(_model_comments(value, f"{section}.{key}"))
     return found
-
-
-def documented(thing: Any) -> Dict[str, str]:
-    """Read what a docstring in spaCy's form says about arguments.
-
-    thing (Any): a function or a class.
-    RETURNS (Dict[str, str]): by name; several names may share a text.
-    """
-    texts: Dict[str, str] = {}
-    names: Optional[list] = None
-    for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
-        entry = ENTRY.match(line)
-        if entry:
-            names = [name for name in re.split(r",\s*", entry[1]) if name.islower()]
-            texts.update(dict.fromkeys(names, entry[2]))
-        elif names and line.startswith("    "):
-            for name in names:
-                texts[name] += " " + line.strip()
-        else:
-            names = None
-    return texts

@@ -10,7 +10,7 @@ from spacy.training import Example
 from ..evaluation.counts import nested_spans
 from ..evaluation.readings import SpanKey
 from ..pipeline.annotations import annotated_spans
-from ..spans.geometry import conflicts
+from ..spans.overlap import conflicts
 from ..spans.table import SpanTable
 
 # Shorter sentences can be equal by chance.

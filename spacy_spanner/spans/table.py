@@ -1,8 +1,8 @@
-"""The values that travel between the parts, and the names of tensor axes.
+"""The table of spans, and the names of array axes.
 
-Axis words, used in every docstring and shape comment: `batch, token, start, last,
-span, cell, label, class, offset, width`. A `cell` is one scored span of a batch; a
-`class` is "no entity" (0) or a label (its id plus one).
+Docstrings and comments name the axes of shapes by these words: `batch, token, start,
+last, span, cell, label, class, offset, width`. A `cell` is one scored span of a batch,
+a `class` "no entity" (0) or a label (its id plus one).
 """
 
 from typing import Iterable, List, NamedTuple, Sequence, Tuple
@@ -13,14 +13,6 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
-
-
-class LabelledSpan(NamedTuple):
-    """A span of tokens with the id of its label; `end` is exclusive."""
-
-    start: int
-    end: int
-    label: int
 
 
 class ScoredSpan(NamedTuple):

@@ -45,12 +45,12 @@ class WindowPlan(NamedTuple):
 def strided_windows(
     start: int, end: int, max_window: int, stride: int
 ) -> List[Tuple[int, int]]:
-    """Cut a run of tokens into windows, of which each shares tokens with the next.
+    """Cut a run of tokens into overlapping windows.
 
     start, end (int): the run; `end` is exclusive.
     max_window (int): no window has more tokens.
-    stride (int): tokens that consecutive windows share. A span of at most this many
-        tokens lies whole in some window.
+    stride (int): tokens that consecutive windows share. Each span of at most this many
+        tokens is inside one of the windows.
     RETURNS (List[Tuple[int, int]]): starts and exclusive ends, in order.
     """
     if end - start <= max_window:
@@ -70,16 +70,16 @@ def plan_windows(
     max_window: int,
     stride: int,
 ) -> WindowPlan:
-    """Decide which windows of each document the model sees.
+    """Divide documents into the windows that a model sees at once.
 
     lengths (Sequence[int]): tokens per document.
     sentence_starts (Sequence[Optional[Sequence[int]]]): first tokens of the sentences
         of each document; None where boundaries are unknown.
     mode (str): "sentence" keeps windows inside sentences where boundaries are known;
         "doc" and "strided" ignore them.
-    max_window (int): what is longer, be it a sentence or a document, is cut into
-        windows of this many tokens.
-    stride (int): tokens that consecutive windows of such a cut share.
+    max_window (int): longer sentences or documents are cut into windows of this many
+        tokens.
+    stride (int): tokens that consecutive windows of a cut text share.
     RETURNS (WindowPlan): windows in document order; none for an empty document.
     """
     rows: List[Tuple[int, int, int, int]] = []
@@ -96,7 +96,7 @@ def plan_windows(
 def _regions(
     length: int, sentence_starts: Optional[Sequence[int]]
 ) -> Iterator[Tuple[int, int]]:
-    """Yield the runs of tokens that no window may leave."""
+    """Yield the runs of tokens that are divided separately."""
     starts = [start for start in sentence_starts or () if 0 < start < length]
     yield from zip([0, *starts], [*starts, length])
 
@@ -104,12 +104,12 @@ def _regions(
 def batch_windows(
     lengths: Ints, max_cells: int, *, power: int = 2, shortest: int = 1
 ) -> List[Ints]:
-    """Group windows of similar length, so that little is padded.
+    """Group windows of similar length, so that there is little padding.
 
     lengths (Ints): tokens per window. Shape: (window,)
-    max_cells (int): bound of windows × longest^power in one group; a window that is
-        larger on its own makes a group of one.
-    power (int): 2 where pairs of tokens cost memory, 1 where tokens do.
+    max_cells (int): limit of windows × longest^power in a group; a window above the
+        limit is a group of its own.
+    power (int): 2 if memory grows with pairs of tokens, 1 if it grows with tokens.
     shortest (int): shorter windows count as this long.
     RETURNS (List[Ints]): window indices of each group, longest windows first.
     """
@@ -128,7 +128,7 @@ class WindowSpans(NamedTuple):
     """Gold spans by window.
 
     spans (List[SpanTable]): for each window, in its own token positions.
-    reachable (Bools): for each gold span, whether some window holds it whole.
+    reachable (Bools): for each gold span, whether it is inside a window.
     """
 
     spans: List[SpanTable]
@@ -136,15 +136,15 @@ class WindowSpans(NamedTuple):
 
 
 def spans_in_windows(spans: SpanTable, starts: Ints, ends: Ints) -> WindowSpans:
-    """Give each window of one document the gold spans that lie inside it.
+    """Find the gold spans inside each window of one document.
 
-    Time and memory grow with windows, spans and what is given, not with products.
+    Time and memory are linear in windows, spans and pairs that are found.
 
     spans (SpanTable): the document's gold.
     starts, ends (Ints): the document's windows, both ascending. Shape: (window,)
-    RETURNS (WindowSpans): spans by window, and what fits in none.
+    RETURNS (WindowSpans): spans by window, and which spans are in any.
     """
-    # The windows that hold a span are neighbours.
+    # The windows that contain a span are consecutive.
     first = np.searchsorted(ends, spans.end)
     n_windows = np.maximum(np.searchsorted(starts, spans.start, "right") - first, 0)
     span = np.repeat(np.arange(spans.n_spans), n_windows)  # (pair,)

@@ -79,7 +79,7 @@ def make(factory: str, settings: Dict[str, Any], model: Dict[str, Any]) -> Setup
     pipe = nlp.get_pipe(factory)
     head = pipe.model.get_ref("output_layer")
     rng = np.random.default_rng(0)
-    targets = pipe.codec.targets(GOLD, LENGTHS, n_labels=3, rng=rng)
+    targets = pipe.codec.targets(GOLD, LENGTHS, rng=rng)
     vectors = torch.randn(3, 7, head.get_dim("nI"), generator=torch.manual_seed(0))
     return Setup(get_shim(head).module, pipe.codec, vectors, targets)
 

@@ -1,8 +1,13 @@
 """What the codecs of all models share."""
 
+from typing import Any, Dict
+
+import numpy as np
+import pytest
 import torch
 
-from spacy_spanner.models.codec import Candidates, all_labels, best_labels
+from spacy_spanner.models.codec import Candidates, SpanCodec, all_labels, best_labels
+from spacy_spanner.spans.table import Bools, SpanTable
 
 
 def test_best_labels_by_hand() -> None:
@@ -52,3 +57,39 @@ def test_candidates_at_cells_have_exclusive_ends_and_their_scores() -> None:
         [0, 1, 1],
     ]
     assert found.score.tolist() == scores[cell, label].tolist()
+
+
+class PlainCodec(SpanCodec):
+    """Implements what it must."""
+
+    def targets(self, *_: Any, **__: Any) -> Any: ...
+
+    def loss(self, *_: Any) -> Any: ...
+
+    def candidates(self, *_: Any) -> Any: ...
+
+
+def test_codec_by_default_loses_nothing_and_keeps_scores() -> None:
+    spans = SpanTable.of([(0, 1, 0, 0.25), (0, 2, 0, 0.75)])
+    assert PlainCodec().lost(spans) == {}
+    assert PlainCodec().learnable(spans) == spans
+    assert PlainCodec().rescore(spans, np.asarray([0, 0])).tolist() == [0.25, 0.75]
+
+
+def test_codec_learns_what_no_reason_excludes() -> None:
+    class Losing(PlainCodec):
+        def lost(self, spans: SpanTable) -> Dict[str, Bools]:
+            return {"early": spans.start == 0, "wide": spans.end - spans.start > 1}
+
+    spans = SpanTable.of([(0, 1, 0), (1, 2, 0), (1, 3, 0), (0, 3, 0), (5, 6, 1)])
+    kept = Losing().learnable(spans).rows()
+    assert [row[:3] for row in kept] == [(1, 2, 0), (5, 6, 1)]
+
+
+@pytest.mark.parametrize("name", ["targets", "loss", "candidates"])
+def test_codec_without_one_of_its_three_methods_cannot_be_made(name: str) -> None:
+    methods = {key: value for key, value in vars(PlainCodec).items() if key != name}
+    methods = {key: value for key, value in methods.items() if not key.startswith("_")}
+    incomplete: Any = type("Incomplete", (SpanCodec,), methods)
+    with pytest.raises(TypeError, match=name):
+        incomplete()

@@ -13,7 +13,7 @@ from spacy.training.loop import train
 from spacy.util import load_config_from_str
 from thinc.api import Config
 
-from spacy_spanner.preflight.comments import TRAINING, documented, write_config
+from spacy_spanner.preflight.comments import TRAINING, write_config
 from spacy_spanner.preflight.starter_config import Wishes, build_config, find_factory
 
 from ..cli.helpers import run
@@ -114,24 +114,6 @@ def test_config_of_an_unknown_model_or_window() -> None:
         find_factory("x")
     with pytest.raises(ValueError, match=r"SP002.*window"):
         build_config(Wishes("biaffine", window="page"))
-
-
-def test_documented_reads_arguments() -> None:
-    def example() -> None:
-        """Do something.
-
-        one, two (int): first line,
-            second line.
-        three (Optional[str]): other. RETURNS is not an argument.
-        RETURNS (int): nothing.
-        """
-
-    assert documented(example) == {
-        "one": "first line, second line.",
-        "two": "first line, second line.",
-        "three": "other. RETURNS is not an argument.",
-    }
-    assert documented(object()) is not None
 
 
 def test_command_writes_a_file_or_prints(tmp_path: Path) -> None:

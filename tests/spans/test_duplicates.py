@@ -1,6 +1,6 @@
 """Spans that are there twice."""
 
-from spacy_spanner.spans.geometry import merge_duplicates, repeats
+from spacy_spanner.spans.overlap import first_labels, merge_duplicates, repeats
 from spacy_spanner.spans.table import ScoredSpan, SpanTable
 
 
@@ -8,6 +8,11 @@ def test_repeats_marks_later_spans_of_equal_boundaries() -> None:
     rows = [(2, 3, 1), (0, 3, 0), (2, 3, 0), (2, 4, 1), (2, 3, 1)]
     assert repeats(SpanTable.of(rows)).tolist() == [False, False, True, False, True]
     assert repeats(SpanTable.empty()).tolist() == []
+
+
+def test_first_labels_keeps_the_first_span_of_equal_boundaries() -> None:
+    spans = SpanTable.of([(0, 2, 1), (0, 3, 0), (0, 2, 0)])
+    assert [row[:3] for row in first_labels(spans).rows()] == [(0, 2, 1), (0, 3, 0)]
 
 
 def test_merge_duplicates_keeps_the_best_score() -> None:

@@ -1,6 +1,6 @@
 """The orders in which spans are listed."""
 
-from spacy_spanner.spans.geometry import (
+from spacy_spanner.spans.overlap import (
     by_length,
     by_preference,
     in_document_order,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.spans.geometry import (
+from spacy_spanner.spans.overlap import (
     OVERLAP_POLICIES,
     choose_in_order,
     resolve_overlaps,

@@ -5,13 +5,8 @@ from typing import Tuple
 import numpy as np
 import pytest
 
-from spacy_spanner.spans.geometry import (
-    OVERLAP_POLICIES,
-    conflicts,
-    crosses,
-    iou,
-    overlaps,
-)
+from spacy_spanner.spans.geometry import crosses, iou, overlaps
+from spacy_spanner.spans.overlap import OVERLAP_POLICIES, conflicts
 
 RELATIONS = [
     pytest.param((1, 3), (1, 3), True, False, id="equal"),

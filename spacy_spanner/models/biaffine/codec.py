@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from ...settings import at_least, check, fraction, optional, yes_or_no
-from ...spans.geometry import SpanCells, enumerate_spans, find_cells, repeats
+from ...spans.geometry import SpanCells, enumerate_spans, find_cells
+from ...spans.layouts import flatten_gold
+from ...spans.overlap import repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
-from ..codec import Candidates, WindowBatch, all_labels, best_labels
+from ..blocks.padded_rows import to_device
+from ..codec import Candidates, SpanCodec, WindowBatch, all_labels, best_labels
 from .smoothing import hard_boundaries, smooth_boundaries
 
 
@@ -35,16 +37,17 @@ class BiaffineTargets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BiaffineCodec:
+class BiaffineCodec(SpanCodec):
     """Settings of the biaffine model.
 
     boundary_smoothing (float): ε, the share of a gold span's mass that goes to the
         spans around it; 0 gives hard targets.
     smoothing_distance (int): D, how far the boundaries of these spans may be moved.
     label_smoothing (float): α, the share of every target that is spread evenly over
-        the classes: the alternative that the paper compares with.
+        the classes, which the paper compares with boundary smoothing.
     multilabel (bool): whether one span may carry several labels.
-    max_width (Optional[int]): longest span in tokens that is scored; all if None.
+    max_width (Optional[int]): longest span that is scored, in tokens; no limit if
+        None.
     """
 
     boundary_smoothing: float = 0.1
@@ -79,29 +82,19 @@ class BiaffineCodec:
         return spans.end - spans.start > limit
 
     def targets(
-        self,
-        gold: Sequence[SpanTable],
-        lengths: Ints,
-        *,
-        n_labels: int,
-        rng: np.random.Generator,
+        self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator
     ) -> BiaffineTargets:
-        """Enumerate the spans of a batch and place the smoothed gold on them. What is
-        lost teaches nothing: were all labels of a span to share its probability, none
-        would be sure.
+        """Enumerate the spans of a batch and place the smoothed gold on them. Gold that
+        is lost is left out: if all labels of a span shared its probability, none could
+        reach its threshold.
 
         gold (Sequence[SpanTable]): spans of each window.
         lengths (Ints): tokens per window. Shape: (batch,)
         RETURNS (BiaffineTargets): sparse targets.
         """
         cells = enumerate_spans(lengths, self.max_width)
-        gold = [
-            spans.take(~np.any([*self.lost(spans).values()], axis=0)) for spans in gold
-        ]
-        window = np.repeat(np.arange(len(gold)), [spans.n_spans for spans in gold])
-        start, end, label, _ = (np.concatenate(column) for column in zip(*gold))
         soft = smooth_boundaries(
-            hard_boundaries(window, start, end - 1, label),
+            hard_boundaries(flatten_gold(list(map(self.learnable, gold)))),
             lengths,
             epsilon=self.boundary_smoothing,
             distance=self.smoothing_distance,
@@ -116,9 +109,7 @@ class BiaffineCodec:
     ) -> Tensor:
         """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
         logits, _ = self._score(module, batch, targets.cells)
-        cell, label, mass = (
-            torch.as_tensor(column, device=logits.device) for column in targets[1:]
-        )
+        cell, label, mass = to_device(targets[1:], logits.device)
         loss = sparse_soft_cross_entropy
         if self.multilabel:
             logits = logits[:, 1:] - logits[:, :1]
@@ -128,8 +119,8 @@ class BiaffineCodec:
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
-        """Report labels at or above their threshold: with the softmax the best of these
-        for each span, with `multilabel` all.
+        """Report labels that reach their threshold: with the softmax the best of each
+        span, with `multilabel` all.
 
         thresholds (Tensor): (label,)
         RETURNS (Candidates): scored spans of the batch.
@@ -144,16 +135,11 @@ class BiaffineCodec:
             chosen = best_labels(scores, thresholds)
         return Candidates.at(columns, *chosen, scores)
 
-    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
-        """RETURNS (Floats): the scores as they are. (span,)"""
-        return spans.score
-
     def _score(
         self, module: nn.Module, batch: WindowBatch, cells: SpanCells
     ) -> Tuple[Tensor, List[Tensor]]:
         """RETURNS (Tuple[Tensor, List[Tensor]]): scores of the cells (cell, class), and
         the columns of the cells on the device.
         """
-        device = batch.vectors.device
-        columns = [torch.as_tensor(column, device=device) for column in cells]
+        columns = to_device(cells, batch.vectors.device)
         return module(batch, *columns, band=self.max_width), columns

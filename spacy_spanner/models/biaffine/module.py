@@ -1,58 +1,78 @@
 """The biaffine scorer of spans (Zhu and Li 2022, Equations 1 to 3).
 
 r_ij = h^s_i^T U h^e_j + W [h^s_i ; h^e_j ; w_(j-i)] + b. The product of W with a
-concatenation is a sum of three products; the first two live inside `Biaffine`, and the
-third is a table of scores by width, because w_(j-i) only depends on the width.
+concatenation is a sum of three products: the first two are computed in `Biaffine`; the
+third is a table of scores by width, because w_(j-i) depends on nothing else.
 """
 
+from dataclasses import dataclass
 from typing import Optional
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..blocks.lstm import BiLSTM
+from ...settings import at_least, check, even, fraction
+from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
 from .pair_scores import Biaffine
 
 
+@dataclass(frozen=True)
+class BiaffineSettings:
+    """Sizes and rates of the biaffine scorer.
+
+    lstm_width (int): size of a BiLSTM between encoder and classifier, both directions
+        together, as in the authors' code; 0 for none.
+    hidden_width (int): size of the representations of the two boundaries.
+    width_embedding (int): size of the embedding of a span's width.
+    n_widths (int): spans of this many tokens or more share one embedding.
+    dropout (float): rate on the boundary representations. `[training] dropout` reaches
+        the encoder only.
+    input_dropout (float): rate before and after the BiLSTM.
+    """
+
+    lstm_width: int = 200
+    hidden_width: int = 150
+    width_embedding: int = 25
+    n_widths: int = 32
+    dropout: float = 0.2
+    input_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            lstm_width=even,
+            hidden_width=at_least(1),
+            width_embedding=at_least(1),
+            n_widths=at_least(1),
+            dropout=fraction,
+            input_dropout=fraction,
+        )
+
+
 class BiaffineModule(nn.Module):
     """Token vectors to class scores of spans."""
 
-    def __init__(
-        self,
-        n_in: int,
-        n_labels: int,
-        *,
-        lstm_width: int,
-        hidden_width: int,
-        width_embedding: int,
-        n_widths: int,
-        dropout: float,
-        input_dropout: float,
-    ) -> None:
+    def __init__(self, n_in: int, n_labels: int, settings: BiaffineSettings) -> None:
         """Build the layers.
 
         n_in (int): size of the token vectors.
-        n_labels (int): number of labels; "no entity" comes on top, as class 0.
-        lstm_width (int): size of the BiLSTM's output, 0 for none.
-        hidden_width (int): size of the boundary representations h^s and h^e.
-        width_embedding (int): size of the width embedding w.
-        n_widths (int): spans of this many tokens or more share one embedding.
-        dropout (float): rate behind the boundary representations.
-        input_dropout (float): rate in front of the BiLSTM, and behind it.
+        n_labels (int): number of labels; "no entity" is added as class 0.
+        settings (BiaffineSettings): sizes and rates.
         """
         super().__init__()
-        self.lstm: Optional[BiLSTM] = None
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-            n_in = lstm_width
-        rates = {"dropout": dropout, "input_dropout": input_dropout}
+        hidden_width, rate = settings.hidden_width, settings.input_dropout
+        self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
+        n_in = settings.lstm_width or n_in
+        rates = {"dropout": settings.dropout, "input_dropout": rate}
         self.start = Projection(n_in, hidden_width, **rates)
         self.last = Projection(n_in, hidden_width, **rates)
         self.biaffine = Biaffine(hidden_width, n_labels + 1)
-        self.width_embedding = nn.Embedding(n_widths, width_embedding)
-        self.width_scores = nn.Linear(width_embedding, n_labels + 1, bias=False)
+        self.width_embedding = nn.Embedding(settings.n_widths, settings.width_embedding)
+        self.width_scores = nn.Linear(
+            settings.width_embedding, n_labels + 1, bias=False
+        )
 
     def forward(
         self,
@@ -70,7 +90,7 @@ class BiaffineModule(nn.Module):
         band (Optional[int]): no span has more tokens.
         RETURNS (Tensor): (cell, class), class 0 is "no entity".
         """
-        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
+        vectors = self.lstm(batch).vectors
         band = self._worthwhile(band, vectors.shape[1])
         scores = self.biaffine(self.start(vectors), self.last(vectors), band)
         width = last - start
@@ -83,7 +103,7 @@ class BiaffineModule(nn.Module):
         return pair_scores + F.embedding(width, self.scores_by_width())
 
     def _worthwhile(self, band: Optional[int], n_tokens: int) -> Optional[int]:
-        """RETURNS (Optional[int]): the band, where it is smaller than the whole grid.
+        """RETURNS (Optional[int]): the band if it is cheaper than the whole grid.
 
         A band copies the vectors of its pairs; the grid has the scores of all pairs.
         """
@@ -93,5 +113,7 @@ class BiaffineModule(nn.Module):
         return band if copied < n_tokens * self.biaffine.n_classes else None
 
     def scores_by_width(self) -> Tensor:
-        """RETURNS (Tensor): what the width adds to the scores. (width, class)"""
+        """RETURNS (Tensor): the part of the scores that depends on the width. Shape:
+        (width, class)
+        """
         return self.width_scores(self.width_embedding.weight)

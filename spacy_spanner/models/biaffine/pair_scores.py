@@ -10,12 +10,12 @@ from torch.nn import functional as F
 class Biaffine(nn.Module):
     """Bilinear, linear and constant terms of a pair in one tensor.
 
-    The ones behind both vectors turn the last column, row and corner of U into the two
-    linear maps and the bias, so no concatenation of two vectors is ever built.
+    A one is appended to both vectors. So the last column and row of U are the linear
+    maps and its corner is the bias, and vectors need not be concatenated.
     """
 
     def __init__(self, width: int, n_classes: int) -> None:
-        """Start from small random bilinear terms, and none for the rest.
+        """Build the layer.
 
         width (int): size of the vectors on both sides.
         n_classes (int): scores per pair.
@@ -28,19 +28,19 @@ class Biaffine(nn.Module):
     def reset_parameters(self) -> None:
         """Draw new weights from torch's global generator.
 
-        Small, so that the scores start close to equal: most pairs are no entity, and
-        large random scores would first have to be unlearned.
+        The weights are small, so that all scores are nearly equal at first: most pairs
+        are no entity, and large random scores would first have to be unlearned.
         """
         nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, x: Tensor, y: Tensor, band: Optional[int] = None) -> Tensor:
-        """Score each x against each y, or against the `band` next ones only.
+        """Score each x with each y, or only with those of the next `band` tokens.
 
         x (Tensor): (batch, start, width)
         y (Tensor): (batch, last, width)
         band (Optional[int]): pairs with last - start in [0, band) only.
         RETURNS (Tensor): (batch, start, last, class); with a band, the third axis is
-            last - start, and pairs that leave the window hold no meaning.
+            last - start, and scores of pairs that leave the window are undefined.
         """
         x, y = F.pad(x, (0, 1), value=1.0), F.pad(y, (0, 1), value=1.0)
         batch, token, width = x.shape

@@ -1,4 +1,4 @@
-"""Boundary smoothing: gold spans lend part of their mass to the spans around them.
+"""Boundary smoothing: gold spans give part of their mass to the spans around them.
 
 Section 3.2 of "Boundary Smoothing for Named Entity Recognition" (ACL 2022).
 """
@@ -8,13 +8,14 @@ from typing import NamedTuple, Optional, Tuple
 import numpy as np
 
 from ...spans.geometry import diamond
+from ...spans.layouts import FlatGold
 from ...spans.table import Floats, Ints
 
 
 class SoftSpans(NamedTuple):
     """Target mass of labels on spans, each column `(entry,)`; the rest is "no entity".
 
-    Each (window, start, last, label) stands once.
+    Each (window, start, last, label) occurs once.
     """
 
     window: Ints
@@ -24,9 +25,9 @@ class SoftSpans(NamedTuple):
     mass: Floats
 
 
-def hard_boundaries(window: Ints, start: Ints, last: Ints, label: Ints) -> SoftSpans:
+def hard_boundaries(gold: FlatGold) -> SoftSpans:
     """RETURNS (SoftSpans): mass 1 for each distinct gold span. Columns: (entry,)"""
-    entries = np.unique(np.stack([window, start, last, label]), axis=1)
+    entries = np.unique(np.stack(gold), axis=1)
     window, start, last, label = entries
     ones = np.ones(entries.shape[1], dtype=np.float32)
     return SoftSpans(window, start, last, label, ones)
@@ -43,18 +44,18 @@ def smooth_boundaries(
 ) -> SoftSpans:
     """Spread epsilon of each gold span's mass over the spans within `distance`.
 
-    Every ring at Manhattan distance d = 1..D gets epsilon / D in equal parts. What
-    falls on an impossible position goes back to the gold span. Contributions add up;
-    what collects more than 1 is scaled down to 1.
+    The spans at each Manhattan distance d = 1..D get epsilon / D in equal parts. Parts
+    of impossible spans stay with the gold span. Parts from several gold spans add up;
+    sums above 1 are scaled down to 1.
 
     gold (SoftSpans): distinct gold spans of a batch of windows.
     lengths (Ints): tokens per window. Shape: (batch,)
-    epsilon (float): share of the mass that is given away.
+    epsilon (float): share of the mass that is spread.
     distance (int): D, the largest move of the boundaries.
     exclusive (bool): whether the labels of a span share one probability, so that
         their sum is scaled; otherwise each label has its own.
     max_width (Optional[int]): spans of more tokens are impossible.
-    RETURNS (SoftSpans): where the mass lies.
+    RETURNS (SoftSpans): the entries with mass.
     """
     limit = np.asarray(lengths)[gold.window]
     widest = limit if max_width is None else np.minimum(limit, max_width)
@@ -73,11 +74,11 @@ def smooth_boundaries(
 def _share_ring(
     gold: SoftSpans, limit: Ints, widest: Ints, ring: int, share: float
 ) -> Tuple[SoftSpans, Floats]:
-    """Give each possible span of a ring its part of the share.
+    """Spread a share of mass over the spans at one distance.
 
     limit, widest (Ints): tokens of the window and of the widest span. Shapes: (span,)
-    RETURNS (Tuple[SoftSpans, Floats]): what the ring gets, and what falls back to each
-        gold span. (span,)
+    RETURNS (Tuple[SoftSpans, Floats]): the mass of the possible spans, and the part
+        that stays with each gold span. (span,)
     """
     move_start, move_last = diamond(ring)
     start = gold.start[:, None] + move_start  # (span, move)

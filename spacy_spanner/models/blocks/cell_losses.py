@@ -7,14 +7,14 @@ from torch.nn import functional as F
 def sparse_soft_cross_entropy(
     logits: Tensor, cell: Tensor, label: Tensor, mass: Tensor, smoothing: float = 0.0
 ) -> Tensor:
-    """Cross entropy against soft targets that are given by their entity part.
+    """Cross entropy with soft targets that are mostly "no entity".
 
-    A cell's targets are the masses of its labels, and the rest for "no entity", so
+    A cell's targets are the masses of its labels, and the rest is "no entity", so
     -Σ_c y_c log p_c = -log p_0 - Σ_labels mass (log p_label - log p_0).
 
     logits (Tensor): class 0 is "no entity". Shape: (cell, class)
-    cell, label (Tensor): where the mass lies; labels start at 0. Shape: (entry,)
-    mass (Tensor): target probability there. Shape: (entry,)
+    cell, label (Tensor): entries with mass; labels start at 0. Shape: (entry,)
+    mass (Tensor): target probability of each entry. Shape: (entry,)
     smoothing (float): share of each cell's target that is spread over all classes.
     RETURNS (Tensor): the sum over cells, a scalar.
     """
@@ -50,11 +50,11 @@ def sparse_binary_cross_entropy(
 def focal_binary_cross_entropy(
     logits: Tensor, positive: Tensor, weight: Tensor, gamma: float = 0.0
 ) -> Tensor:
-    """Binary cross entropy that looks away from what is easy (Lin et al. 2017).
+    """Binary cross entropy with less weight on easy examples (Lin et al. 2017).
 
-    logits, positive, weight (Tensor): scores, answers, importance. Shape: (span,)
+    logits, positive, weight (Tensor): scores, targets, weights. Shape: (span,)
     gamma (float): γ; 0 gives the plain cross entropy.
-    RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the answer.
+    RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the target.
     """
     return _focal(F.logsigmoid(logits.where(positive, -logits)), weight, gamma)
 
@@ -62,10 +62,10 @@ def focal_binary_cross_entropy(
 def focal_cross_entropy(
     logits: Tensor, target: Tensor, weight: Tensor, gamma: float = 0.0
 ) -> Tensor:
-    """Cross entropy that looks away from what is easy (Lin et al. 2017).
+    """Cross entropy with less weight on easy examples (Lin et al. 2017).
 
     logits (Tensor): (span, class)
-    target, weight (Tensor): the right class, and importance. Shape: (span,)
+    target, weight (Tensor): the right class, and a weight. Shape: (span,)
     gamma (float): γ; 0 gives the plain cross entropy.
     RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the target.
     """
@@ -75,6 +75,6 @@ def focal_cross_entropy(
 
 def _focal(log_p: Tensor, weight: Tensor, gamma: float) -> Tensor:
     if gamma:
-        # Not 0, for the slope of a small power there is infinite.
+        # Above 0, where a power below 1 has an infinite slope.
         weight = weight * (1 - log_p.exp()).clamp(min=1e-6) ** gamma
     return -(weight * log_p).sum()

@@ -1,4 +1,4 @@
-"""A bidirectional LSTM that padding cannot reach."""
+"""A bidirectional LSTM whose output does not depend on padding."""
 
 from typing import List
 
@@ -39,23 +39,28 @@ class BiLSTM(nn.Module):
         return batch._replace(vectors=vectors)
 
 
+def optional_lstm(n_in: int, n_out: int, *, dropout: float) -> nn.Module:
+    """RETURNS (nn.Module): a BiLSTM, or for a width of 0 the identity."""
+    return BiLSTM(n_in, n_out, dropout=dropout) if n_out else nn.Identity()
+
+
 def read_rows(
     lstm: nn.LSTM, vectors: Tensor, lengths: Ints, *, padding: float = 0.0
 ) -> Tensor:
     """Let a bidirectional LSTM read rows of different lengths.
 
-    On a CPU, oneDNN trains three times as fast as torch's own loop over the tokens;
-    but it reads padding, and cannot start the way back where a row ends. So the rows
-    are turned around for it, unless most of them were padding. In prediction, rows of
-    one length are read as they are.
+    On a CPU, oneDNN trains three times as fast as torch's own loop over the tokens, but
+    backwards it would read the padding of a row first. So rows are reversed for it,
+    unless most of the batch is padding. In prediction, rows of the same length are read
+    as they are.
 
     vectors (Tensor): (batch, token, width)
     lengths (Ints): of each row, on the host. Shape: (batch,)
-    padding (float): what stands behind a row's end.
+    padding (float): value after the end of a row.
     RETURNS (Tensor): (batch, token, n_out)
     """
     if not torch.is_grad_enabled() and (lengths == vectors.shape[1]).all():
-        whole: Tensor = lstm(vectors)[0]  # one sentence, above all
+        whole: Tensor = lstm(vectors)[0]  # such as one sentence
         return whole
     mostly_padding = vectors[..., 0].numel() > 2 * int(lengths.sum())
     if vectors.is_cpu and torch.backends.mkldnn.is_available() and not mostly_padding:
@@ -99,13 +104,13 @@ def _read_one_way(
 def _read_packed(
     lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
 ) -> Tensor:
-    """Read without a copy to the host: torch would sort the rows by itself, and look at
-    the order on the host afterwards.
+    """Sort the rows on the host and read them packed. Torch would sort them on the
+    device, and then copy the order to the host.
 
     RETURNS (Tensor): (batch, token, n_out)
     """
     order = np.argsort(-lengths, kind="stable")
-    is_sorted = bool((order[1:] > order[:-1]).all())  # as windows of a group are
+    is_sorted = bool((order[1:] > order[:-1]).all())  # as in groups of windows
     if not is_sorted:
         vectors = vectors[torch.as_tensor(order, device=vectors.device)]
     packed = pack_padded_sequence(

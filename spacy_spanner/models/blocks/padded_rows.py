@@ -1,16 +1,24 @@
-"""Rows of padded batches, and of columns."""
+"""Columns and padded batches on the device."""
+
+from typing import List, Sequence
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 
-def rows_of(mask: Tensor) -> Tensor:
-    """Find the rows that a mask chooses, for all columns that are to be cut to them.
+def to_device(columns: Sequence[NDArray], device: torch.device) -> List[Tensor]:
+    """RETURNS (List[Tensor]): the columns as tensors on a device."""
+    return [torch.as_tensor(column, device=device) for column in columns]
 
-    A device is waited for here, once; indexing with the mask would wait in each column.
+
+def rows_of(mask: Tensor) -> Tensor:
+    """Find the rows that a mask selects, to select them in several columns.
+
+    This waits for the device once; indexing with the mask would wait in each column.
 
     mask (Tensor): (row,)
-    RETURNS (Tensor): their numbers.
+    RETURNS (Tensor): indices of the rows.
     """
     (rows,) = mask.nonzero(as_tuple=True)
     return rows
@@ -24,6 +32,6 @@ def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
     if batch > 1:
         window = torch.arange(batch, device=index.device)[:, None]
         index = window * n_tokens + index
-    # Whole rows are copied; `gather` would copy number by number.
+    # `index_select` copies whole rows, `gather` single numbers.
     rows = vectors.reshape(-1, width).index_select(0, index.flatten())
     return rows.view(*index.shape, width)

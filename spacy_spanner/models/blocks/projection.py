@@ -1,4 +1,4 @@
-"""A single hidden layer with dropout, the projection in front of most scorers."""
+"""A hidden layer with dropout, which projects token vectors for a scorer."""
 
 from torch import Tensor, nn
 
@@ -12,7 +12,7 @@ class Projection(nn.Module):
         """Build the layer.
 
         n_in, n_out (int): vector sizes.
-        dropout, input_dropout (float): rates behind and in front of the map.
+        dropout, input_dropout (float): rates after and before the map.
         """
         super().__init__()
         self.input_dropout = nn.Dropout(input_dropout)

@@ -1,4 +1,4 @@
-"""One layer of the denoiser: spans look at each other, and at the tokens."""
+"""A layer of the denoiser: spans attend to each other, and to the tokens."""
 
 from typing import Optional
 
@@ -10,7 +10,7 @@ from .tokens import IMPOSSIBLE, N_DISTANCES, Care, KeysValues
 
 
 class Attention(nn.Module):
-    """Attention with several heads, whose keys and values can be made beforehand."""
+    """Multi-head attention whose keys and values are computed separately."""
 
     def __init__(self, width: int, n_heads: int) -> None:
         """width (int): size of all vectors; a multiple of `n_heads`."""
@@ -28,7 +28,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, keys_values: KeysValues, bias: Optional[Tensor] = None
     ) -> Tensor:
-        """Let each x gather from what it attends to.
+        """Attend.
 
         x (Tensor): (batch, span, width)
         keys_values (KeysValues): see `keys_values`.
@@ -49,10 +49,10 @@ class Attention(nn.Module):
 
 
 class DistanceBias(nn.Module):
-    """How much each head cares for tokens at a distance from the boundaries."""
+    """The bias of each head for tokens at a distance from the boundaries."""
 
     def __init__(self, n_heads: int) -> None:
-        """n_heads (int): heads of the attention. All distances begin as equal."""
+        """n_heads (int): heads of the attention. At first, all biases are 0."""
         super().__init__()
         self.start = nn.Embedding(N_DISTANCES, n_heads)
         self.last = nn.Embedding(N_DISTANCES, n_heads)
@@ -69,12 +69,12 @@ class DistanceBias(nn.Module):
         return start.transpose(1, 2).flatten(1), last.transpose(1, 2).flatten(1)
 
     def forward(self, care: Care, spans: TokenSpans, mask: Tensor) -> Tensor:
-        """Copy what belongs to the boundaries of each span.
+        """Select the biases for the boundaries of each span.
 
         care (Care): see `care`.
         spans (TokenSpans): (batch, span)
         mask (Tensor): True for real tokens. Shape: (batch, token)
-        RETURNS (Tensor): low where there is no token. (batch, head, span, token)
+        RETURNS (Tensor): the biases, low where padded. (batch, head, span, token)
         """
         start, last = care
         bias = start.index_select(0, spans.start.flatten())
@@ -86,7 +86,7 @@ class DistanceBias(nn.Module):
 class DenoiserLayer(nn.Module):
     """Self attention of the spans, cross attention to the tokens, a feed-forward map.
 
-    Each adds to what came in, which is normalised in front of it.
+    Each part normalises its input and adds its output to it.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class DenoiserLayer(nn.Module):
         width (int): size of the vectors of spans and tokens.
         n_heads (int): heads of both attentions.
         ffn_width (int): hidden size of the feed-forward map.
-        dropout (float): rate on what each part adds.
-        self_attention, cross_attention (bool): which parts there are.
+        dropout (float): rate on the output of each part.
+        self_attention, cross_attention (bool): whether the layer has these parts.
         """
         super().__init__()
         self.among_spans = Attention(width, n_heads) if self_attention else None
@@ -123,11 +123,11 @@ class DenoiserLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def keys_values(self, tokens: Tensor) -> Optional[KeysValues]:
-        """RETURNS (Optional[KeysValues]): of the tokens, if the spans look at them."""
+        """RETURNS (Optional[KeysValues]): of the tokens, for cross attention."""
         return None if self.to_tokens is None else self.to_tokens.keys_values(tokens)
 
     def care(self, distances: Tensor) -> Optional[Care]:
-        """RETURNS (Optional[Care]): see `DistanceBias`, if the spans look at tokens."""
+        """RETURNS (Optional[Care]): see `DistanceBias`, for cross attention."""
         return None if self.bias is None else self.bias.care(distances)
 
     def forward(

@@ -1,4 +1,4 @@
-"""What a proposal is called: two classifiers, of which a module has one."""
+"""The classifier of proposals, in two variants."""
 
 from typing import Optional
 
@@ -9,8 +9,8 @@ from .tokens import SpanFeatures, SpanPooling
 
 
 class DenoisedClassifier(nn.Module):
-    """Reads the denoised span alone: whatever noise it came from, a span is called the
-    same, with the same probability.
+    """Reads the denoised span only, so that the probabilities of a span do not depend
+    on the noise that it came from.
     """
 
     def __init__(
@@ -20,7 +20,7 @@ class DenoisedClassifier(nn.Module):
 
         n_in (int): size of the token vectors.
         width (int): hidden size.
-        n_labels (int): number of labels; "no entity" comes on top, as class 0.
+        n_labels (int): number of labels; "no entity" is added as class 0.
         n_widths (int): spans of this many tokens or more share one embedding.
         dropout (float): rate on the hidden layer.
         """
@@ -32,7 +32,7 @@ class DenoisedClassifier(nn.Module):
         )
 
     def features(self, vectors: Tensor) -> Optional[SpanFeatures]:
-        """RETURNS (Optional[SpanFeatures]): what spans are classified by."""
+        """RETURNS (Optional[SpanFeatures]): projections from which spans are pooled."""
         return self.pooling(vectors)
 
     def forward(
@@ -63,7 +63,7 @@ class NoisyClassifier(nn.Module):
         )
 
     def features(self, vectors: Tensor) -> Optional[SpanFeatures]:
-        """RETURNS (Optional[SpanFeatures]): None: only the state counts."""
+        """RETURNS (Optional[SpanFeatures]): None, because only the state is read."""
         return None
 
     def forward(

@@ -1,7 +1,7 @@
 """Targets, loss and candidates of the denoiser (Shen et al. 2023).
 
 In training, gold spans are repeated and moved by noise of a random strength, and the
-module learns to find the way back. In prediction, pure noise is denoised in steps.
+module learns to restore them. In prediction, pure noise is denoised in steps.
 """
 
 import warnings
@@ -23,12 +23,13 @@ from ...settings import (
     optional,
     probability,
 )
-from ...spans.geometry import repeats
-from ...spans.table import Bools, Floats, Ints, SpanTable
-from ..codec import Candidates, WindowBatch, best_labels
+from ...spans.overlap import repeats
+from ...spans.table import Bools, Ints, SpanTable
+from ..blocks.padded_gold import GoldTensors
+from ..blocks.padded_rows import to_device
+from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
 from .hungarian import match
 from .loss import (
-    GoldTensors,
     boundary_distances,
     boundary_loss,
     class_loss,
@@ -61,36 +62,37 @@ from .sampling import sample
 from .targets import EXPANSIONS, DiffusionTargets, make_targets
 from .tokens import Moments, TokenMemory
 
-# Spans that are denoised together in prediction, so that memory does not grow with the
-# batch, and the tensors of a step stay in the processor's caches.
+# Spans that are denoised at once in prediction, so that memory does not grow with the
+# batch, and the tensors of a step fit into the processor's caches.
 SPANS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class DiffusionCodec:
+class DiffusionCodec(SpanCodec):
     """Settings of the denoiser.
 
     steps (int): γ, denoising steps in prediction. Like the next two, it may be changed
-        at any time, without new training.
-    spans (int): K in prediction: noisy spans for each window, and so the most entities
-        that a step can find in one.
+        at any time, without training again.
+    spans (int): K in prediction: noisy spans of each window, which is also the largest
+        number of entities that a step can find in it.
     eta (float): η, how much of the noise is renewed between two steps, from 0 to 1. All
         noise comes from `seed`.
     train_spans (int): K in training.
     draws (int): in training, how many timesteps are drawn for each window; the encoder
         runs once for all. Memory grows with it.
     timesteps (int): T, the length of the diffusion.
-    schedule (str): how fast noise comes: "cosine" or "linear".
+    schedule (str): how fast noise increases: "cosine" or "linear".
     scale (float): λ, boundaries are numbers in [-λ, λ]; more means less noise.
-    expansion (str): how the gold becomes K spans: "repeat" or "random".
-    repeats (Optional[int]): how many proposals learn from one gold span at most; None
-        for as many as there are.
-    distance_cost (float): what a token between the boundaries of a noisy span and of
-        a gold span costs in matching, where certainty of a boundary costs -1.
+    expansion (str): how gold is filled up to K spans: "repeat" it, or add "random"
+        spans.
+    repeats (Optional[int]): largest number of proposals that learn from one gold span;
+        no limit if None.
+    distance_cost (float): cost in matching of each token between the boundaries of a
+        noisy and a gold span; a boundary with probability 1 costs -1.
     no_entity_weight (float): weight of "no entity" in the loss of the classifier.
     pointer_loss (str): "softmax" over the tokens, or as in the paper "sigmoid".
-    score (str): what a span's score is: the probability of its "class", or the "mean"
-        of that and the probabilities of its boundaries, as in the paper.
+    score (str): how spans are scored: by the probability of their "class", or by the
+        "mean" of that and the probabilities of their boundaries, as in the paper.
     seed (int): seed of the noise in prediction, and of the sampling in training.
     """
 
@@ -135,19 +137,14 @@ class DiffusionCodec:
         return {"that are a second label of a span": repeats(spans)}
 
     def targets(
-        self,
-        gold: Sequence[SpanTable],
-        lengths: Ints,
-        *,
-        n_labels: int,
-        rng: np.random.Generator,
+        self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator
     ) -> DiffusionTargets:
         """Draw timesteps, and noise to add to the gold.
 
         rng (Generator): source of timesteps, noise, and of all random spans.
         RETURNS (DiffusionTargets): windows × draws rows.
         """
-        gold = [spans.take(~repeats(spans)) for spans in gold]
+        gold = [self.learnable(spans) for spans in gold]
         if any(spans.n_spans > self.spans for spans in gold):
             _warn_of_few_spans(self.spans)
         return make_targets(
@@ -166,7 +163,7 @@ class DiffusionCodec:
         """RETURNS (Tensor): the loss of boundaries and classes, summed over spans."""
         module = cast(DiffusionModule, module)
         device = batch.vectors.device
-        gold = GoldTensors(*(torch.as_tensor(c, device=device) for c in targets.gold))
+        gold = GoldTensors(*to_device(targets.gold, device))
         lengths = torch.as_tensor(batch.lengths, device=device)
         lengths = lengths.repeat_interleave(self.draws)
         time = torch.as_tensor(targets.time, device=device)
@@ -189,10 +186,8 @@ class DiffusionCodec:
         self, targets: DiffusionTargets, time: Tensor, lengths: Tensor
     ) -> TokenSpans:
         """RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)"""
-        start, last, noise = (
-            torch.as_tensor(column, device=time.device)
-            for column in (targets.start, targets.last, targets.noise)
-        )
+        columns = (targets.start, targets.last, targets.noise)
+        start, last, noise = to_device(columns, time.device)
         share = signal_shares(self.schedule, self.timesteps).to(time.device)[time]
         signal = to_signal(start, last, lengths, self.scale)
         return to_tokens(add_noise(signal, noise, share), lengths, self.scale)
@@ -223,14 +218,14 @@ class DiffusionCodec:
         """
         costs = matching_costs(proposals, classes, gold)
         costs += self.distance_cost * boundary_distances(noisy, gold)
-        # One copy to the host for the whole batch.
+        # The costs of the whole batch are copied to the host at once.
         matched = match(costs.cpu().numpy(), taught, self.repeats)
         return torch.as_tensor(matched, device=gold.start.device)
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
-        """Denoise pure noise in `steps` steps, and report what each of them has found.
+        """Denoise pure noise in `steps` steps, and report the spans of every step.
 
         thresholds (Tensor): (label,)
         RETURNS (Candidates): of each span its best label, at or above its threshold.
@@ -255,7 +250,7 @@ class DiffusionCodec:
     def _sample(
         self, module: DiffusionModule, memory: TokenMemory, lengths: Tensor
     ) -> Tuple[TokenSpans, Tensor, Tensor]:
-        """Go through the denoising steps.
+        """Run the denoising steps.
 
         lengths (Tensor): tokens of the windows. Shape: (batch,)
         RETURNS (Tuple[TokenSpans, Tensor, Tensor]): denoised spans of all steps, the
@@ -277,7 +272,8 @@ class DiffusionCodec:
             seed=self.seed,
         )
         if module.reads_denoised and self.score == "class":
-            # Whatever noise a span came from, it has one score: classified once.
+            # The score of a span does not depend on the noise that it came from, so
+            # each is classified once.
             spans = join_spans(*(proposals.spans for proposals in found))
             spans, distinct = without_repeats(spans, memory.mask.shape[1])
             classes = module.classify(memory, None, spans)
@@ -287,10 +283,6 @@ class DiffusionCodec:
         scores = torch.cat([label_scores(*step, self.score) for step in steps], dim=1)
         n_tokens = memory.mask.shape[1]
         return spans, scores, first_of_equals(spans, scores.amax(dim=-1), n_tokens)
-
-    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
-        """RETURNS (Floats): the scores as they are. (span,)"""
-        return spans.score
 
 
 @cache

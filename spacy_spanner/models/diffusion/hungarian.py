@@ -1,4 +1,4 @@
-"""Which proposal learns from which gold span: the assignment of least cost.
+"""Match proposals with gold spans: the assignment of least cost.
 
 The assignment is found on the host by SciPy, a window at a time, on one copy of the
 costs of the batch.
@@ -14,20 +14,19 @@ NOBODY = -1
 
 
 def match(costs: Floats, taught: Bools, repeats: Optional[int] = None) -> Ints:
-    """Give each gold span the proposals that cost least, without sharing.
+    """Give each gold span the proposals that cost least; a proposal has one gold span.
 
     costs (Floats): Shape: (batch, span, gold)
-    taught (Bools): which gold spans want proposals. Shape: (batch, gold)
-    repeats (Optional[int]): proposals for each gold span at most; None for as many as
-        there are, so that every proposal of a window with gold is matched.
+    taught (Bools): gold spans that take part. Shape: (batch, gold)
+    repeats (Optional[int]): largest number of proposals for each gold span; if None,
+        every proposal of a window with gold is matched.
     RETURNS (Ints): the gold span of each proposal, or `NOBODY`. Shape: (batch, span)
     """
     # Needed in training only, and slow to import.
     from scipy.optimize import linear_sum_assignment
 
     n_windows, n_spans, _ = costs.shape
-    # Scores that are no numbers make the loss none, which is reported; SciPy would not
-    # take them.
+    # SciPy rejects NaN. The loss is NaN, too, and is reported elsewhere.
     costs = np.nan_to_num(costs)
     matched = np.full((n_windows, n_spans), NOBODY, dtype=np.int64)
     for window in range(n_windows):

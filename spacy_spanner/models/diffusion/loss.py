@@ -1,28 +1,17 @@
-"""What the denoiser is punished for: wrong boundaries and wrong names."""
+"""The losses of the denoiser: boundaries and classes."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..blocks.padded_gold import GoldTensors
 from .hungarian import NOBODY
 from .noise import TokenSpans, join_spans
 from .proposals import Proposals, log_probabilities
 
 PADDED = -1
-
-
-class GoldTensors(NamedTuple):
-    """Gold spans of windows, padded. Shapes: (batch, gold); `last` is inclusive.
-
-    mask (Tensor): True for real spans.
-    """
-
-    start: Tensor
-    last: Tensor
-    label: Tensor
-    mask: Tensor
 
 
 def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Tensor:
@@ -46,7 +35,7 @@ def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Ten
 def boundary_loss(
     proposals: Proposals, matched: Tensor, gold: GoldTensors, mask: Tensor
 ) -> Tensor:
-    """Teach proposals the boundaries of the gold that they are matched with.
+    """Compare the boundaries of proposals with the gold that they are matched with.
 
     matched (Tensor): gold span of each proposal, or `NOBODY`. Shape: (batch, span)
     mask (Tensor): True for real tokens. Shape: (batch, token)
@@ -60,8 +49,8 @@ def boundary_loss(
 
 
 def exact_classes(spans: TokenSpans, gold: GoldTensors) -> Tensor:
-    """RETURNS (Tensor): the class of the gold span with the very boundaries, or 0 for
-    "no entity". Shape: (batch, span)
+    """RETURNS (Tensor): the class of the gold span with exactly these boundaries, or 0
+    for "no entity". Shape: (batch, span)
     """
     same = (spans.start[:, :, None] == gold.start[:, None]) & gold.mask[:, None]
     same &= spans.last[:, :, None] == gold.last[:, None]
@@ -79,8 +68,8 @@ def matched_classes(matched: Tensor, gold: GoldTensors) -> Tensor:
 def taught_spans(
     denoised: TokenSpans, noisy: TokenSpans, gold: GoldTensors
 ) -> Tuple[TokenSpans, Tensor]:
-    """Collect what a classifier of denoised spans learns from: these, for they are what
-    it will see; the noisy ones, for more spans that are no entity; and the gold.
+    """Collect the spans on which a classifier of denoised spans is trained: denoised
+    spans, as in prediction; noisy spans, for more that are no entity; and the gold.
 
     RETURNS (Tuple[TokenSpans, Tensor]): spans and their classes. (batch, span)
     """
@@ -94,8 +83,8 @@ def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tens
     """RETURNS (Tensor): cross entropy, summed.
 
     classes (Tensor): scores. Shape: (batch, span, class)
-    target (Tensor): classes; `PADDED` teaches nothing. Shape: (batch, span)
-    no_entity_weight (float): weight of what is no entity.
+    target (Tensor): classes; `PADDED` is ignored. Shape: (batch, span)
+    no_entity_weight (float): weight of "no entity".
     """
     weight = classes.new_ones(classes.shape[-1])
     weight[0] = no_entity_weight
@@ -109,8 +98,8 @@ def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tens
 
 
 def boundary_distances(spans: TokenSpans, gold: GoldTensors) -> Tensor:
-    """RETURNS (Tensor): tokens between starts plus those between last ones. Shape:
-    (batch, span, gold)
+    """RETURNS (Tensor): tokens between the starts plus tokens between the last tokens.
+    Shape: (batch, span, gold)
     """
     start = spans.start[:, :, None] - gold.start[:, None]
     last = spans.last[:, :, None] - gold.last[:, None]

@@ -1,27 +1,46 @@
 """The denoiser of spans (Shen et al. 2023, Section 4.2).
 
-The vector of a noisy span is pooled from its tokens, and is told where the span lies
-and how noisy it is. Layers of attention refine it. From it, two pointers find the
-tokens where the entity begins and ends, and a classifier names it.
+The vector of a noisy span is pooled from its tokens; embeddings of its width and of the
+timestep are added. Attention layers refine it. From it, two pointers find the first and
+the last token of the entity, and a classifier its class.
 
-What only depends on the tokens is computed once for all denoising steps (`encode`):
-keys and values of the attention, keys of the pointers, and what spans are pooled from.
+Everything that only depends on the tokens is computed once for all denoising steps
+(`encode`): keys and values of the attention, keys of the pointers, and the projections
+from which spans are pooled.
 """
 
-from typing import Any, NamedTuple, Optional, Union, cast
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..blocks.lstm import BiLSTM
+from ...settings import (
+    at_least,
+    check,
+    even,
+    fraction,
+    multiple_of,
+    one_of,
+    yes_or_no,
+)
+from ..blocks.lstm import optional_lstm
 from ..blocks.padded_rows import at_tokens
 from ..codec import WindowBatch
 from .attention import DenoiserLayer
 from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
-from .pointer import Pointer
-from .tokens import Moments, SpanPooling, Tables, TokenMemory, distance_table, sinusoids
+from .pointer import POINTERS, Pointer
+from .tokens import (
+    POOLINGS,
+    Moments,
+    SpanPooling,
+    Tables,
+    TokenMemory,
+    distance_table,
+    sinusoids,
+)
 
 CLASSIFIERS = ("denoised", "noisy")
 
@@ -29,7 +48,7 @@ SINUSOIDS = 64  # size of the embeddings of positions and timesteps
 
 
 class Denoised(NamedTuple):
-    """What the denoiser sees in noisy spans.
+    """The output of the denoiser for noisy spans.
 
     state (Tensor): their vectors. Shape: (batch, span, width)
     start, last (Tensor): scores of the tokens as their boundaries. Shapes:
@@ -41,80 +60,115 @@ class Denoised(NamedTuple):
     last: Tensor
 
 
+@dataclass(frozen=True)
+class DiffusionSettings:
+    """Sizes, rates and variants of the denoiser.
+
+    lstm_width (int): size of a BiLSTM between encoder and denoiser, both directions
+        together; 0 for none.
+    hidden_width (int): size of the vectors of spans.
+    ffn_width (int): hidden size of the feed-forward map of a layer.
+    n_layers (int): layers of the denoiser.
+    n_heads (int): heads of its attentions.
+    self_attention (bool): whether the spans of a window attend to each other.
+    cross_attention (bool): whether spans attend to the tokens.
+    pooling (str): how tokens make a noisy span: "mean", "boundaries" (the sum of maps
+        of the first and the last one) or "both".
+    pointer (str): how pointers compare span and token: "product" of their projections,
+        or as in the paper an MLP of their "sum".
+    classifier (str): what is classified: the "denoised" span, or as in the paper the
+        "noisy" one.
+    n_widths (int): denoised spans of this many tokens or more share one embedding.
+    dropout (float): rate inside the denoiser and the classifier. `[training] dropout`
+        reaches the encoder only.
+    input_dropout (float): rate before and after the BiLSTM.
+    """
+
+    lstm_width: int = 200
+    hidden_width: int = 192
+    ffn_width: int = 192
+    n_layers: int = 1
+    n_heads: int = 8
+    self_attention: bool = False
+    cross_attention: bool = True
+    pooling: str = "both"
+    pointer: str = "product"
+    classifier: str = "denoised"
+    n_widths: int = 32
+    dropout: float = 0.1
+    input_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            lstm_width=even,
+            ffn_width=at_least(1),
+            n_layers=at_least(0),
+            n_heads=at_least(1),
+            self_attention=yes_or_no,
+            cross_attention=yes_or_no,
+            pooling=one_of(POOLINGS),
+            pointer=one_of(POINTERS),
+            classifier=one_of(CLASSIFIERS),
+            n_widths=at_least(1),
+            dropout=fraction,
+            input_dropout=fraction,
+        )
+        check(self, hidden_width=multiple_of(self.n_heads, "heads of attention"))
+
+
 class DiffusionModule(nn.Module):
     """Token vectors and noisy spans to boundaries and classes."""
 
-    def __init__(
-        self,
-        n_in: int,
-        n_labels: int,
-        *,
-        lstm_width: int,
-        hidden_width: int,
-        n_layers: int,
-        pooling: str,
-        pointer: str,
-        classifier: str,
-        n_widths: int,
-        dropout: float,
-        input_dropout: float,
-        **layer: Any,
-    ) -> None:
-        """Build the layers; see `architecture.build_diffusion_model` for the arguments.
+    def __init__(self, n_in: int, n_labels: int, settings: DiffusionSettings) -> None:
+        """Build the layers.
 
         n_in (int): size of the token vectors.
-        n_labels (int): number of labels; "no entity" comes on top, as class 0.
-        **layer: what each `DenoiserLayer` gets besides.
+        n_labels (int): number of labels; "no entity" is added as class 0.
+        settings (DiffusionSettings): sizes, rates and variants.
         """
         super().__init__()
+        width, dropout = settings.hidden_width, settings.dropout
         # Numbers that a pair of tokens costs, for `max_cells`. A pointer of sums has a
-        # vector for each span and token, and of spans there are fewer than tokens.
+        # vector for each span and token, and there are fewer spans than tokens.
         self.scores_per_pair = n_labels + 1
-        if pointer == "sum":
-            self.scores_per_pair = max(self.scores_per_pair, hidden_width // 4)
-        self.lstm: Optional[BiLSTM] = None
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-            n_in = lstm_width
-        self.input_dropout = nn.Dropout(input_dropout)
-        self.tokens = nn.Sequential(
-            nn.Linear(n_in, hidden_width), nn.LayerNorm(hidden_width)
-        )
-        self.spans = SpanEmbedding(n_in, hidden_width, pooling)
+        if settings.pointer == "sum":
+            self.scores_per_pair = max(self.scores_per_pair, width // 4)
+        rate = settings.input_dropout
+        self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
+        n_in = settings.lstm_width or n_in
+        self.input_dropout = nn.Dropout(rate)
+        self.tokens = nn.Sequential(nn.Linear(n_in, width), nn.LayerNorm(width))
+        self.spans = SpanEmbedding(n_in, width, settings.pooling)
         self.time = nn.Sequential(
-            nn.Linear(SINUSOIDS, hidden_width),
-            nn.GELU(),
-            nn.Linear(hidden_width, hidden_width),
+            nn.Linear(SINUSOIDS, width), nn.GELU(), nn.Linear(width, width)
         )
-        layers = (
-            DenoiserLayer(hidden_width, dropout=dropout, **layer)
-            for _ in range(n_layers)
+        self.layers = nn.ModuleList(
+            _denoiser_layer(settings) for _ in range(settings.n_layers)
         )
-        self.layers = nn.ModuleList(layers)
-        self.norm = nn.LayerNorm(hidden_width)
-        self.start = Pointer(hidden_width, pointer)
-        self.last = Pointer(hidden_width, pointer)
+        self.norm = nn.LayerNorm(width)
+        self.start = Pointer(width, settings.pointer)
+        self.last = Pointer(width, settings.pointer)
         self.classifier: Union[DenoisedClassifier, NoisyClassifier]
-        if classifier == "noisy":
-            self.classifier = NoisyClassifier(hidden_width, n_labels, dropout=dropout)
+        if settings.classifier == "noisy":
+            self.classifier = NoisyClassifier(width, n_labels, dropout=dropout)
         else:
             self.classifier = DenoisedClassifier(
-                n_in, hidden_width, n_labels, n_widths=n_widths, dropout=dropout
+                n_in, width, n_labels, n_widths=settings.n_widths, dropout=dropout
             )
 
     @property
     def reads_denoised(self) -> bool:
-        """Whether spans are classified by where they should be, not where they are."""
+        """Whether the classifier reads denoised spans, not noisy ones."""
         return isinstance(self.classifier, DenoisedClassifier)
 
     def encode(self, batch: WindowBatch) -> TokenMemory:
-        """Compute what all denoising steps need of the tokens.
+        """Compute everything that all denoising steps share.
 
         batch (WindowBatch): vectors of shape (batch, token, n_in)
-        RETURNS (TokenMemory): the windows as the denoiser reads them.
+        RETURNS (TokenMemory): the encoded windows.
         """
-        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
-        vectors = self.input_dropout(vectors)
+        vectors = self.input_dropout(self.lstm(batch).vectors)
         tokens, mask = self.tokens(vectors), batch.mask
         return TokenMemory(
             mask,
@@ -133,7 +187,7 @@ class DiffusionModule(nn.Module):
         return Tables(distances, self.spans.widths(position), care)
 
     def moments(self, memory: TokenMemory, time: Tensor) -> Moments:
-        """Compute what depends on timesteps alone.
+        """Compute everything that depends on timesteps only.
 
         memory (TokenMemory): see `encode`.
         time (Tensor): any timesteps. Shape: (batch,)
@@ -149,12 +203,12 @@ class DiffusionModule(nn.Module):
     def forward(
         self, memory: TokenMemory, spans: TokenSpans, moments: Moments
     ) -> Denoised:
-        """Look at noisy spans.
+        """Denoise spans.
 
         memory (TokenMemory): see `encode`.
         spans (TokenSpans): the noisy spans. Shape: (batch, span)
         moments (Moments): the timestep of each window, or of all.
-        RETURNS (Denoised): where their boundaries should be.
+        RETURNS (Denoised): scores of their boundaries.
         """
         x = self.spans(memory, spans, moments.vector)
         tables, mask = memory.tables, memory.mask
@@ -170,10 +224,10 @@ class DiffusionModule(nn.Module):
     def classify(
         self, memory: TokenMemory, state: Optional[Tensor], spans: TokenSpans
     ) -> Tensor:
-        """Name the spans.
+        """Classify spans.
 
         state (Optional[Tensor]): the denoiser's vectors of the noisy spans; not needed
-            where `reads_denoised`. Shape: (batch, span, width)
+            if `reads_denoised`. Shape: (batch, span, width)
         spans (TokenSpans): the denoised spans. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
         """
@@ -181,8 +235,19 @@ class DiffusionModule(nn.Module):
         return classes
 
 
+def _denoiser_layer(settings: DiffusionSettings) -> DenoiserLayer:
+    return DenoiserLayer(
+        settings.hidden_width,
+        n_heads=settings.n_heads,
+        ffn_width=settings.ffn_width,
+        dropout=settings.dropout,
+        self_attention=settings.self_attention,
+        cross_attention=settings.cross_attention,
+    )
+
+
 class SpanEmbedding(nn.Module):
-    """Noisy spans: their tokens, how wide they are, and how noisy."""
+    """Embeds noisy spans by their tokens, width and timestep."""
 
     def __init__(self, n_in: int, width: int, pooling: str) -> None:
         super().__init__()
@@ -190,7 +255,7 @@ class SpanEmbedding(nn.Module):
         self.width = nn.Linear(SINUSOIDS, width, bias=False)
 
     def widths(self, width: Tensor) -> Tensor:
-        """Embed widths: there are fewer of them than spans.
+        """Embed all widths, of which there are fewer than spans.
 
         width (Tensor): tokens from the first to the last. Shape: (width,)
         RETURNS (Tensor): (width, vector)
@@ -201,7 +266,7 @@ class SpanEmbedding(nn.Module):
     def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Tensor:
         """Embed noisy spans.
 
-        memory (TokenMemory): what they are pooled from.
+        memory (TokenMemory): the encoded windows.
         spans (TokenSpans): (batch, span)
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, width)

@@ -3,9 +3,9 @@
 Section 4 of "DiffusionNER: Boundary Diffusion for Named Entity Recognition" (ACL 2023),
 with the sampler of "Denoising Diffusion Implicit Models" (ICLR 2021).
 
-A span travels as two numbers: its left boundary and its width, both scaled from the
-window's tokens to [-λ, λ]. The first token and one token of width are -λ, the last
-token and the whole window are λ; in a window of one token all numbers mean that token.
+A span is represented by two numbers, its left boundary and its width, both scaled from
+the window's tokens to [-λ, λ]. The first token and a width of one token are -λ, the
+last token and the whole window are λ; in a window of one token all numbers mean it.
 """
 
 import math
@@ -39,7 +39,7 @@ def join_spans(*parts: TokenSpans) -> TokenSpans:
 
 
 def signal_shares(schedule: str, n_steps: int) -> Tensor:
-    """Compute ᾱ_t, the share of the signal's variance that is left after step t.
+    """Compute ᾱ_t, the share of the signal's variance that remains after step t.
 
     schedule (str): "cosine" or "linear" (in β).
     n_steps (int): T.
@@ -59,12 +59,12 @@ def signal_shares(schedule: str, n_steps: int) -> Tensor:
 
 
 def sampling_times(n_steps: int, n_samples: int) -> List[Tuple[int, int]]:
-    """Choose the timesteps that are visited in prediction: an arithmetic subsequence.
+    """Choose the timesteps of prediction: an arithmetic subsequence.
 
     n_steps (int): T.
     n_samples (int): γ; more than T count as T.
-    RETURNS (List[Tuple[int, int]]): each time with the one that it leads to; the last
-        leads to -1, where no noise is left.
+    RETURNS (List[Tuple[int, int]]): each timestep with the next one; the last is
+        followed by -1, without noise.
     """
     n_samples = min(n_samples, n_steps)
     times = [(n_steps * step) // n_samples - 1 for step in range(n_samples, -1, -1)]
@@ -72,7 +72,7 @@ def sampling_times(n_steps: int, n_samples: int) -> List[Tuple[int, int]]:
 
 
 def to_signal(start: Tensor, last: Tensor, lengths: Tensor, scale: float) -> Tensor:
-    """Scale boundaries to numbers that noise can be added to.
+    """Scale boundaries to numbers, to which noise can be added.
 
     start, last (Tensor): tokens, both inclusive. Shape: (batch, span)
     lengths (Tensor): tokens of the windows. Shape: (batch,)
@@ -99,7 +99,7 @@ def to_tokens(signal: Tensor, lengths: Tensor, scale: float) -> TokenSpans:
 
 
 def add_noise(signal: Tensor, noise: Tensor, share: Tensor) -> Tensor:
-    """Take the forward process to step t at once: √ᾱ_t x_0 + √(1 - ᾱ_t) ε.
+    """Apply t steps of the forward process at once: √ᾱ_t x_0 + √(1 - ᾱ_t) ε.
 
     signal, noise (Tensor): x_0 and ε. Shape: (batch, span, 2)
     share (Tensor): ᾱ_t of each window. Shape: (batch,)
@@ -118,10 +118,10 @@ def denoise_step(
     target: float,
     eta: float,
 ) -> Tensor:
-    """Go from x_t to an earlier step s, given what x_0 is believed to be.
+    """Go from x_t to an earlier step s, given an estimate of x_0.
 
-    The noise that x_t must hold is ε = (x_t - √ᾱ_t x_0) / √(1 - ᾱ_t). The earlier step
-    holds less of it, and some new noise z in its place:
+    The noise in x_t is then ε = (x_t - √ᾱ_t x_0) / √(1 - ᾱ_t). The earlier step has
+    less of it, and some new noise z:
     √ᾱ_s x_0 + √(1 - ᾱ_s - σ²) ε + σ z, σ² = η² (1 - ᾱ_s) / (1 - ᾱ_t) (1 - ᾱ_t / ᾱ_s).
 
     noisy, signal (Tensor): x_t and the estimate of x_0. Shape: (batch, span, 2)

@@ -1,4 +1,4 @@
-"""A pointer: where, among the tokens, should a boundary of a noisy span be?"""
+"""A pointer scores tokens as the right boundary of a noisy span."""
 
 import math
 
@@ -14,8 +14,8 @@ POINTERS = ("product", "sum")
 class Pointer(nn.Module):
     """Score every token by its vector and by its distance from the noisy boundary.
 
-    How much the distance says depends on the timestep: at its end a noisy boundary is
-    almost the right one, at its beginning it is almost any.
+    How much the distance counts depends on the timestep: noisy boundaries are almost
+    right after little noise, and almost random after much.
     """
 
     def __init__(self, width: int, kind: str) -> None:
@@ -34,14 +34,14 @@ class Pointer(nn.Module):
         nn.init.zeros_(self.distance.bias)
 
     def keys(self, tokens: Tensor, mask: Tensor) -> PointerKeys:
-        """Project the tokens to what a span is compared with.
+        """Project the tokens for the comparison with spans.
 
-        For a product, (W s + b)·k = s·(Wᵀ k) + b·k: the query's map is applied to the
-        tokens, once, instead of to all spans in all denoising steps.
+        For a product, (W s + b)·k = s·(Wᵀ k) + b·k: the map of the query is applied to
+        the tokens once, instead of to the spans in every denoising step.
 
         tokens (Tensor): (batch, token, width)
         mask (Tensor): True for real tokens. Shape: (batch, token)
-        RETURNS (PointerKeys): for all steps.
+        RETURNS (PointerKeys): the same for all steps.
         """
         keys = self.key(tokens).masked_fill(~mask[:, :, None], 0.0)
         constant = keys.new_zeros(mask.shape)
@@ -52,7 +52,7 @@ class Pointer(nn.Module):
         return PointerKeys(keys.transpose(1, 2), constant[:, None])
 
     def care(self, time: Tensor, distances: Tensor) -> Tensor:
-        """Say how much tokens count at a timestep for where the noisy boundary is.
+        """Score tokens by their distance from a noisy boundary at a timestep.
 
         time (Tensor): embedding of the timestep. Shape: (batch, width)
         distances (Tensor): see `tokens.Tables`. Shape: (boundary, token)

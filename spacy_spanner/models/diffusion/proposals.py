@@ -1,4 +1,4 @@
-"""From pointers to spans, and from many proposals to one of each span."""
+"""The spans that pointers propose, their scores, and their repeats."""
 
 from typing import NamedTuple, Tuple
 
@@ -13,13 +13,12 @@ POINTER_LOSSES = ("softmax", "sigmoid")
 
 
 class Proposals(NamedTuple):
-    """What became of noisy spans.
+    """The denoised spans of a step.
 
-    spans (TokenSpans): where the pointers say that they should be.
-    start, last (Tensor): scores of tokens as their boundaries. Shapes:
-        (batch, span, token)
-    kind (str): what makes probabilities of these scores, one of `POINTER_LOSSES`.
-    state (Tensor): what the denoiser knows of them. Shape: (batch, span, width)
+    spans (TokenSpans): the best boundaries by the pointers.
+    start, last (Tensor): scores of tokens as boundaries. Shapes: (batch, span, token)
+    kind (str): one of `POINTER_LOSSES`, which turns these scores into probabilities.
+    state (Tensor): the denoiser's vectors. Shape: (batch, span, width)
     """
 
     spans: TokenSpans
@@ -30,7 +29,7 @@ class Proposals(NamedTuple):
 
 
 def log_probabilities(scores: Tensor, kind: str) -> Tensor:
-    """Scores of tokens as a boundary to logarithms of probabilities.
+    """Turn the scores of tokens as a boundary into logarithms of probabilities.
 
     scores (Tensor): (batch, span, token)
     kind (str): "softmax" over the tokens, or "sigmoid" for each.
@@ -42,7 +41,7 @@ def log_probabilities(scores: Tensor, kind: str) -> Tensor:
 
 
 def propose(start: Tensor, last: Tensor, kind: str, state: Tensor) -> Proposals:
-    """Choose the most probable boundaries. See `Proposals` for the arguments."""
+    """RETURNS (Proposals): the most probable spans. See there for the arguments."""
     ranks = start.detach(), last.detach()
     if kind == "sigmoid":  # a softmax keeps the order of the sums
         ranks = F.logsigmoid(ranks[0]), F.logsigmoid(ranks[1])
@@ -66,7 +65,7 @@ def class_probabilities(classes: Tensor) -> Tensor:
 
 
 def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
-    """Rate the labels of proposals.
+    """Score the labels of proposals.
 
     classes (Tensor): scores of the classes. Shape: (batch, span, class)
     kind (str): "class" for the probability of the label; "mean" for the paper's sum of
@@ -77,7 +76,7 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
     label = class_probabilities(classes)
     if kind == "class":
         return label
-    # However sure the boundaries are, they are not those of an entity.
+    # Certain boundaries do not make an entity of it.
     named = classes[..., 1:] >= classes[..., :1]
     boundaries = zip((proposals.start, proposals.last), proposals.spans)
     start, last = (
@@ -88,7 +87,8 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
 
 
 def without_repeats(spans: TokenSpans, n_tokens: int) -> Tuple[TokenSpans, Tensor]:
-    """Leave out repeated spans; windows with fewer spans than others keep some.
+    """Drop repeated spans. Windows with fewer distinct spans are filled up with
+    repeats.
 
     spans (TokenSpans): (batch, span)
     n_tokens (int): tokens of the longest window.

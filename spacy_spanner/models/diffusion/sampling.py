@@ -1,7 +1,7 @@
-"""From pure noise to spans in a few denoising steps (DDIM).
+"""Denoise pure noise to spans in a few steps (DDIM).
 
-All noise comes from one seed, and is the same for every window. So what is found in a
-window depends on nothing but the window.
+All noise comes from one seed and is the same for every window, so that the spans of a
+window do not depend on other windows.
 """
 
 from functools import cache, lru_cache
@@ -22,7 +22,7 @@ from .noise import (
 )
 from .proposals import Proposals
 
-# Noisy spans and the number of the step to what the denoiser makes of them.
+# Noisy spans and the number of the step to proposals.
 Denoiser = Callable[[TokenSpans, int], Proposals]
 
 
@@ -40,19 +40,19 @@ def sample(
 ) -> Iterator[Proposals]:
     """Denoise pure noise.
 
-    denoise (Denoiser): looks at noisy spans.
+    denoise (Denoiser): turns noisy spans into proposals.
     lengths (Tensor): tokens of the windows. Shape: (batch,)
     n_spans, n_samples, n_steps (int): K, γ and T.
-    schedule (str), scale (float), eta (float): how noise comes, λ and η.
-    seed (int): of all noise.
-    YIELDS (Proposals): what each step has found.
+    schedule (str), scale (float), eta (float): the noise schedule, λ and η.
+    seed (int): seed of all noise.
+    YIELDS (Proposals): those of each step.
     """
     shares = _shares(schedule, n_steps)
     x = fixed_noise(n_spans, seed, 0, lengths.device).expand(len(lengths), -1, -1)
     for step, (now, then) in enumerate(sampling_times(n_steps, n_samples)):
         proposals = denoise(to_tokens(x, lengths, scale), step)
         yield proposals
-        if then < 0:  # nothing is denoised further
+        if then < 0:  # that was the last step
             return
         clean = to_signal(*proposals.spans, lengths, scale)
         fresh = fixed_noise(n_spans, seed, step + 1, lengths.device)
@@ -68,8 +68,8 @@ def fixed_noise(n_spans: int, seed: int, step: int, device: torch.device) -> Ten
     return torch.as_tensor(_draw(n_spans, seed, step), device=device)
 
 
-# What depends on settings alone is computed once. Not kept as tensors, for those that
-# are made in prediction could not be used in training.
+# Computed once for each setting, as arrays: tensors made in inference mode cannot be
+# used in training.
 
 
 @lru_cache(maxsize=256)

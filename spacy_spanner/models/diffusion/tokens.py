@@ -1,4 +1,4 @@
-"""What the denoiser knows of tokens and timesteps, computed once for all its steps."""
+"""Features of tokens and timesteps, computed once for all denoising steps."""
 
 from functools import cache
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
@@ -17,22 +17,22 @@ LONGEST_WAVE = 10_000.0
 
 POOLINGS = ("both", "boundaries", "mean")
 
-REACH = 32  # tokens that lie further from a boundary are all the same to it
+REACH = 32  # tokens further from a boundary count as this far
 N_DISTANCES = 2 * REACH + 1
 IMPOSSIBLE = -1e4  # score of tokens that do not exist
 
 KeysValues = Tuple[Tensor, Tensor]
-# For a start and for a last token: how much each head cares for tokens around it.
+# For a start and for a last token: the bias of each head for the tokens around it.
 # Shapes: (boundary, head × token)
 Care = Tuple[Tensor, Tensor]
 
 
 class PointerKeys(NamedTuple):
-    """What a pointer compares spans with.
+    """The tokens as a pointer compares spans with them.
 
     vectors (Tensor): of the tokens, zero where padded. Shape: (batch, width, token)
-    constant (Tensor): what each token scores with any span, low where padded. Shape:
-        (batch, 1, token)
+    constant (Tensor): the part of each token's score that is the same for all spans,
+        low where padded. Shape: (batch, 1, token)
     """
 
     vectors: Tensor
@@ -51,7 +51,7 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
 
 
-# Not kept as a tensor: one that is made in prediction could not be used in training.
+# An array, because tensors made in inference mode cannot be used in training.
 @cache
 def _frequencies(count: int) -> Floats:
     """RETURNS (Floats): from 1 down to almost 1 / LONGEST_WAVE. Shape: (count,)"""
@@ -60,7 +60,7 @@ def _frequencies(count: int) -> Floats:
 
 
 class Tables(NamedTuple):
-    """What depends on the places of tokens alone, the same in all windows and steps.
+    """Features that depend on the positions of tokens only.
 
     distances (Tensor): from each token to all, from 0 to 2 REACH; REACH to itself.
         Shape: (boundary, token)
@@ -84,11 +84,11 @@ def distance_table(position: Tensor) -> Tensor:
 
 
 class Moments(NamedTuple):
-    """What depends on timesteps alone.
+    """Features that depend on timesteps only.
 
     vector (Tensor): their embeddings. Shape: (batch, width)
-    start, last (Tensor): what each pointer adds to the scores of tokens for where the
-        noisy boundary is. Shapes: (batch, boundary, token)
+    start, last (Tensor): what each pointer adds to the scores of tokens, by the noisy
+        boundary. Shapes: (batch, boundary, token)
     """
 
     vector: Tensor
@@ -96,18 +96,18 @@ class Moments(NamedTuple):
     last: Tensor
 
     def at(self, row: int) -> "Moments":
-        """RETURNS (Moments): one of them, for any number of windows."""
+        """RETURNS (Moments): one timestep, which broadcasts over windows."""
         return Moments(*(column[row : row + 1] for column in self))
 
 
 class SpanFeatures(NamedTuple):
-    """Projections of the tokens, from which the vectors of spans are made.
+    """Projections of the tokens, from which the vectors of spans are pooled.
 
-    left, right (Tensor): what the first and the last token of a span bring along: their
-        projections as its boundaries, and beside them sums of the projections for the
-        inside: less those in front of the first token, and those up to the last. Either
-        may be missing. Shapes: (batch, token, part × width)
-    n_boundary (int): how many columns are those of the boundaries.
+    left, right (Tensor): columns for a first and for a last token: its projection as a
+        boundary, then a running sum of the inner projections: the negative sum of all
+        tokens before the first, and the sum of all up to the last. Either may be
+        missing. Shapes: (batch, token, part × width)
+    n_boundary (int): number of columns for the boundaries.
     """
 
     left: Tensor
@@ -129,7 +129,7 @@ class SpanFeatures(NamedTuple):
 
 
 class SpanPooling(nn.Module):
-    """Token vectors to what any number of spans can be read off."""
+    """Token vectors to projections from which any number of spans can be pooled."""
 
     def __init__(self, n_in: int, n_out: int, pooling: str) -> None:
         """Build the projections.
@@ -149,22 +149,22 @@ class SpanPooling(nn.Module):
             left, right = [self.start(vectors)], [self.last(vectors)]
             n_boundary = self.start.out_features
         if self.inside is not None:
-            # A span never reaches behind its window: padding needs no mask.
+            # No span contains padding, so the sums need no mask.
             sums = self.inside(vectors).cumsum(dim=1)
             left, right = [*left, -F.pad(sums[:, :-1], (0, 0, 1, 0))], [*right, sums]
         return SpanFeatures(torch.cat(left, -1), torch.cat(right, -1), n_boundary)
 
 
 class TokenMemory(NamedTuple):
-    """A batch of windows as the denoiser reads it.
+    """An encoded batch of windows.
 
     mask (Tensor): True for real tokens. Shape: (batch, token)
-    spans (SpanFeatures): what noisy spans are pooled from.
-    classes (Optional[SpanFeatures]): what denoised spans are classified by.
+    spans (SpanFeatures): projections from which noisy spans are pooled.
+    classes (Optional[SpanFeatures]): projections for classifying denoised spans.
     layers (List[Optional[KeysValues]]): keys and values of cross attention by layer,
         None without it. Shapes: (batch, head, token, width)
-    start_keys, last_keys (PointerKeys): what the two pointers look for.
-    tables (Tables): what is the same for all windows.
+    start_keys, last_keys (PointerKeys): keys of the two pointers.
+    tables (Tables): the same for all windows.
     """
 
     mask: Tensor

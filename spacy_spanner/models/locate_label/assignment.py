@@ -1,40 +1,29 @@
-"""Which gold a seed span belongs to, and which seeds training sees (Section 3.5)."""
+"""Pair seed spans with gold, and choose the seeds of training (Section 3.5)."""
 
 from typing import NamedTuple, Optional, Sequence
 
 import numpy as np
 
-from ...spans.geometry import SpanCells, enumerate_spans, iou, repeats
-from ...spans.table import Bools, Floats, Ints, SpanTable
-
-
-class GoldGrid(NamedTuple):
-    """Gold spans by window, padded: (batch, gold), at least one column.
-
-    Where there is no gold, the span is empty, so that none overlaps it, and the label
-    is -1.
-    """
-
-    start: Ints
-    end: Ints
-    label: Ints
+from ...spans.geometry import SpanCells, enumerate_spans, iou
+from ...spans.layouts import PaddedGold
+from ...spans.table import Bools, Floats, Ints
 
 
 class SeedTargets(NamedTuple):
-    """The seeds of a batch that training sees, and what they should become.
+    """The seeds of a batch that training uses, and the gold that each fits best.
 
     seeds (SpanCells): columns (seed,)
     gold (Ints): which gold span of its window fits a seed best. Shape: (seed,)
     iou (Floats): how well it fits, 0 without any. Shape: (seed,)
     positive (Bools): whether that is well enough. Shape: (seed,)
-    grid (GoldGrid): the gold of all windows.
+    grid (PaddedGold): the gold of all windows.
     """
 
     seeds: SpanCells
     gold: Ints
     iou: Floats
     positive: Bools
-    grid: GoldGrid
+    grid: PaddedGold
 
     def take(self, rows: Bools) -> "SeedTargets":
         """RETURNS (SeedTargets): some of the seeds."""
@@ -58,22 +47,7 @@ def enumerate_seeds(lengths: Ints, sizes: Sequence[int]) -> SpanCells:
     return take_cells(cells, np.isin(cells.last - cells.start + 1, sizes))
 
 
-def pad_gold(gold: Sequence[SpanTable]) -> GoldGrid:
-    """Put the gold of windows into one grid, a span of several labels once.
-
-    gold (Sequence[SpanTable]): spans of each window.
-    RETURNS (GoldGrid): in the order of the tables.
-    """
-    gold = [spans.take(~repeats(spans)) for spans in gold]
-    size = max([1, *(spans.n_spans for spans in gold)])
-    grid = np.zeros((3, len(gold), size), dtype=np.int64)
-    grid[2] = -1
-    for window, spans in enumerate(gold):
-        grid[:, window, : spans.n_spans] = spans[:3]
-    return GoldGrid(*grid)
-
-
-def assign(seeds: SpanCells, grid: GoldGrid, threshold: float) -> SeedTargets:
+def assign(seeds: SpanCells, grid: PaddedGold, threshold: float) -> SeedTargets:
     """Pair each seed with the gold span that it overlaps most; ties go to the first.
 
     threshold (float): α1, the intersection over union from which a seed is positive.
@@ -88,22 +62,22 @@ def assign(seeds: SpanCells, grid: GoldGrid, threshold: float) -> SeedTargets:
 
 
 def missed_gold(targets: SeedTargets, threshold: float) -> Bools:
-    """Find the gold that no seed was paired with which fits it well enough.
+    """Find the gold that fits none of the seeds paired with it well enough.
 
-    threshold (float): the intersection over union that is enough.
+    threshold (float): the intersection over union that counts as well enough.
     RETURNS (Bools): (batch, gold)
     """
     fits = (targets.iou >= threshold) & (targets.iou > 0)
-    missed = targets.grid.label >= 0
+    missed = targets.grid.mask.copy()
     missed[targets.seeds.window[fits], targets.gold[fits]] = False
     return missed
 
 
 def add_gold(targets: SeedTargets, wanted: Bools) -> SeedTargets:
-    """Put gold spans behind the seeds, as positives that fit exactly.
+    """Append gold spans to the seeds, as positives that fit exactly.
 
-    wanted (Bools): which. Shape: (batch, gold)
-    RETURNS (SeedTargets): the seeds, and these.
+    wanted (Bools): which gold spans to append. Shape: (batch, gold)
+    RETURNS (SeedTargets): the seeds, then these spans.
     """
     grid = targets.grid
     window, gold = np.nonzero(wanted)
@@ -113,12 +87,12 @@ def add_gold(targets: SeedTargets, wanted: Bools) -> SeedTargets:
 
 
 def with_nearest(targets: SeedTargets, wanted: Bools) -> SeedTargets:
-    """Make positives of the seeds that come nearest to gold spans, ties together.
+    """Make the seeds that fit a gold span best positive, all of them if they tie.
 
-    Where entities are much longer than the largest seed, nothing would be positive but
-    these entities themselves, which are no seeds in prediction.
+    If entities are much longer than the largest seed, only these entities would be
+    positive, and they are no seeds in prediction.
 
-    wanted (Bools): of which gold spans. Shape: (batch, gold)
+    wanted (Bools): gold spans that need such seeds. Shape: (batch, gold)
     RETURNS (SeedTargets): the same seeds.
     """
     place = targets.seeds.window, targets.gold
@@ -149,7 +123,7 @@ def choose_negatives(
     window = targets.seeds.window
     n_windows = targets.grid.label.shape[0]
     n_positives = np.bincount(window[targets.positive], minlength=n_windows)
-    # No number of negatives that exists is out of an integer's range.
+    # More than all seeds is as good as all, and fits into an integer.
     per_positive, extra = (min(n, len(window)) for n in (per_positive, extra))
     quota = per_positive * n_positives + extra  # (batch,)
     rows = np.nonzero(negative)[0]

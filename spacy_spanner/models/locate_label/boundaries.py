@@ -1,4 +1,4 @@
-"""How well spans fit, and how they move: on the device."""
+"""The overlap of spans, and moving their boundaries, on the device."""
 
 import torch
 from torch import Tensor
@@ -10,8 +10,9 @@ from .module import Spans
 def overlap(start: Tensor, end: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     """Compute the overlap of Equation 15: shared tokens as a share of the hull.
 
-    Negative for spans that are apart, the further the lower, and otherwise the
-    intersection over union. Boundaries may be fractions; shapes must broadcast.
+    For spans that overlap, this is the intersection over union; for others it is
+    negative and falls with their distance. Boundaries may be fractions; shapes must
+    broadcast.
 
     start, end, starts, ends (Tensor): spans with exclusive ends.
     RETURNS (Tensor): 1 for equal spans.
@@ -22,10 +23,10 @@ def overlap(start: Tensor, end: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
 
 
 def soft_weights(iou: Tensor, positive: Tensor, eta: float) -> Tensor:
-    """Weigh examples by how clearly they are what they count as (Equation 11).
+    """Weigh examples by how clear they are (Equation 11).
 
     iou (Tensor): of each span with the gold span that it fits best. Shape: (span,)
-    positive (Tensor): whether that was enough. Shape: (span,)
+    positive (Tensor): whether it counts as an entity. Shape: (span,)
     eta (float): η; 0 gives every example the weight 1.
     RETURNS (Tensor): IoU^η for positives, (1 - IoU)^η for negatives. Shape: (span,)
     """
@@ -37,12 +38,12 @@ def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:
 
     offsets (Tensor): of start and last, in tokens. Shape: (span, 2)
     lengths (Tensor): tokens per window. Shape: (batch,)
-    RETURNS (Spans): where the result would be empty, the span as it was.
+    RETURNS (Spans): the moved spans; a span that would be empty is not moved.
     """
     length = lengths[spans.window]
-    offsets = offsets.float().nan_to_num()  # bfloat16 counts to 256 only
+    offsets = offsets.float().nan_to_num()  # bfloat16 is exact up to 256 only
     start, last = (
-        # One place beyond the window tells enough, and fits into an integer.
+        # Clamped, because large offsets do not fit into an integer.
         torch.minimum((place + offset + 0.5).floor().clamp(min=-1), length).long()
         for place, offset in zip(spans[1:], offsets.unbind(dim=1))
     )

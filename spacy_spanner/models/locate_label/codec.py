@@ -20,11 +20,14 @@ from ...settings import (
     whole_numbers,
     yes_or_no,
 )
-from ...spans.geometry import enumerate_spans, repeats
+from ...spans.geometry import enumerate_spans
+from ...spans.layouts import pad_gold
+from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
-from ..blocks.padded_rows import rows_of
-from ..codec import Candidates, WindowBatch, best_labels
+from ..blocks.padded_gold import GoldTensors
+from ..blocks.padded_rows import rows_of, to_device
+from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
 from .assignment import (
     SeedTargets,
     add_gold,
@@ -32,11 +35,10 @@ from .assignment import (
     choose_negatives,
     enumerate_seeds,
     missed_gold,
-    pad_gold,
     with_nearest,
 )
 from .boundaries import adjust, distinct, regression_loss, soft_weights
-from .examples import Gold, place_examples, to_device
+from .examples import best_fit, place_examples
 from .module import SpanReader, Spans
 from .soft_nms import soft_nms
 
@@ -47,10 +49,10 @@ DEFAULT_SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 15]
 
 
 class Located(NamedTuple):
-    """What the first stage says about seeds.
+    """The output of the first stage.
 
-    kept (Spans): the seeds that the filter lets pass.
-    adjusted (Spans): the same with regressed boundaries.
+    kept (Spans): the seeds that pass the filter.
+    adjusted (Spans): the same seeds with regressed boundaries.
     """
 
     kept: Spans
@@ -58,29 +60,30 @@ class Located(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LocateLabelCodec:
+class LocateLabelCodec(SpanCodec):
     """Settings of the two-stage identifier.
 
     window_sizes (List[int]): widths of the seed spans in training, in tokens.
     max_seed (Optional[int]): in prediction, all spans of up to this many tokens are
         seeds; the largest of `window_sizes` if None.
-    use_filter (bool): whether the filter drops seeds that look like context.
+    use_filter (bool): whether a filter drops seeds that are unlikely to be entities.
     use_regressor (bool): whether the boundaries of seeds are adjusted.
-    filter_threshold (float): seeds pass the filter from this probability on.
+    filter_threshold (float): the lowest probability at which seeds pass the filter.
     seed_iou (float): α1, the intersection over union with a gold span from which a seed
         is a positive example.
     entity_iou (float): α2, the same for an adjusted span in classification.
     soft_examples (float): η, how much less unclear examples weigh; 0 for equal weights.
     negatives (Optional[int]): negative seeds in training for each positive one; all if
         None.
-    extra_negatives (int): negative seeds on top of that in each window; without effect
-        where all are taken.
+    extra_negatives (int): further negative seeds in each window; no effect if all are
+        taken.
     filter_focus (float): γ of the filter's focal loss; 0 gives cross entropy.
     class_focus (float): the same for the classifier.
     filter_weight, regressor_weight, class_weight (float): λ1, λ2, λ3 of the losses.
-    soft_nms (bool): whether spans that nearly repeat a better one lose score.
-    nms_iou (float): k, the intersection over union from which they do.
-    nms_decay (float): u, the factor that remains for each better neighbour.
+    soft_nms (bool): whether the scores of spans that nearly repeat a better one are
+        lowered.
+    nms_iou (float): k, the lowest intersection over union of such spans.
+    nms_decay (float): u, the factor for each better neighbour.
     """
 
     window_sizes: List[int] = field(default_factory=lambda: list(DEFAULT_SIZES))
@@ -132,13 +135,13 @@ class LocateLabelCodec:
 
     @property
     def _needed_iou(self) -> float:
-        """How well a seed must fit to stand for an entity. Without a regressor, it is
-        classified as it is.
+        """How well a seed must fit an entity to be classified as it. Without a
+        regressor, boundaries stay as they are.
         """
         return max(self.seed_iou, 0.0 if self.use_regressor else self.entity_iou)
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
-        """RETURNS (Dict[str, Bools]): what no seed can reach, and further labels."""
+        """RETURNS (Dict[str, Bools]): spans that no seed reaches, and second labels."""
         too_wide = spans.end - spans.start > self.largest_seed
         return {
             f"longer than the largest seed ({self.largest_seed}), with no regressor": (
@@ -148,12 +151,7 @@ class LocateLabelCodec:
         }
 
     def targets(
-        self,
-        gold: Sequence[SpanTable],
-        lengths: Ints,
-        *,
-        n_labels: int,
-        rng: np.random.Generator,
+        self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator
     ) -> SeedTargets:
         """Pair seeds with gold, add the gold that none hits, and draw negatives.
 
@@ -162,7 +160,7 @@ class LocateLabelCodec:
         RETURNS (SeedTargets): the seeds to learn from.
         """
         seeds = enumerate_seeds(lengths, self.window_sizes)
-        paired = assign(seeds, pad_gold(gold), self.seed_iou)
+        paired = assign(seeds, pad_gold(list(map(first_labels, gold))), self.seed_iou)
         missed = missed_gold(paired, self._needed_iou)
         if self.use_regressor:
             paired = with_nearest(paired, missed)
@@ -182,7 +180,7 @@ class LocateLabelCodec:
         RETURNS (Tensor): the weighted sum, a scalar.
         """
         reader: SpanReader = module(batch)
-        gold = Gold(*to_device(targets.grid, reader.lengths))
+        gold = GoldTensors(*to_device(targets.grid, reader.lengths.device))
         examples = place_examples(targets, gold, self.soft_examples)
         loss = reader.vectors.new_zeros(())
         if self.use_filter:
@@ -201,14 +199,16 @@ class LocateLabelCodec:
                 right.spans, offsets[positive], right.start, right.end, right.weight
             )
             adjusted = adjust(spans, offsets.detach(), reader.lengths)
-            # As in prediction: were a span learned from once for each seed that moves
-            # to it, entities would seem more frequent than they are.
+            # As in prediction. If a span counted once for each seed that moves to it,
+            # entities would seem more frequent than they are.
             spans = distinct(adjusted, batch.vectors.shape[1])
         return loss + self.class_weight * self._class_loss(reader, spans, gold)
 
-    def _class_loss(self, reader: SpanReader, spans: Spans, gold: Gold) -> Tensor:
+    def _class_loss(
+        self, reader: SpanReader, spans: Spans, gold: GoldTensors
+    ) -> Tensor:
         """RETURNS (Tensor): loss of the classes of adjusted spans, a scalar."""
-        iou, label = gold.best_fit(spans)
+        iou, label = best_fit(spans, gold)
         positive = (iou >= self.entity_iou) & (iou > 0)
         return focal_cross_entropy(
             reader.classify(spans),
@@ -227,15 +227,15 @@ class LocateLabelCodec:
         """
         reader: SpanReader = module(batch)
         cells = enumerate_spans(batch.lengths, self.largest_seed)
-        seeds = Spans(*to_device(cells, reader.lengths))
+        seeds = Spans(*to_device(cells, reader.lengths.device))
         located = self.locate(reader, seeds)
-        # What is adjusted to the same span has the same scores: classified once.
+        # Seeds adjusted to the same span have the same scores: classify it once.
         spans = distinct(located.adjusted, batch.vectors.shape[1])
         scores = reader.classify(spans).softmax(dim=-1)[:, 1:]
         return Candidates.at(spans, *best_labels(scores, thresholds), scores)
 
     def locate(self, reader: SpanReader, seeds: Spans) -> Located:
-        """Drop what looks like context, and adjust the boundaries of the rest."""
+        """Filter the seeds, and adjust the boundaries of those that are kept."""
         kept = seeds
         if self.use_filter:
             passing = reader.filter(seeds).sigmoid() >= self.filter_threshold

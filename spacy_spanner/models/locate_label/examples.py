@@ -1,33 +1,26 @@
-"""Gold and the seeds of training on the device."""
+"""The seeds of training on the device, and the gold that they fit best."""
 
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import NamedTuple, Tuple
 
-import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ..blocks.padded_gold import GoldTensors
+from ..blocks.padded_rows import to_device
 from .assignment import SeedTargets
 from .boundaries import overlap, soft_weights
 from .module import Spans
 
 
-class Gold(NamedTuple):
-    """Padded gold of a batch, see `GoldGrid`. Columns: (batch, gold)"""
+def best_fit(spans: Spans, gold: GoldTensors) -> Tuple[Tensor, Tensor]:
+    """Pair spans with the gold span of their window that they overlap most.
 
-    start: Tensor
-    end: Tensor
-    label: Tensor
-
-    def best_fit(self, spans: Spans) -> Tuple[Tensor, Tensor]:
-        """Pair spans with the gold span of their window that they overlap most.
-
-        RETURNS (Tuple[Tensor, Tensor]): the intersection over union, 0 without any,
-            and the label. Shapes: (span,)
-        """
-        start, end, label = (column[spans.window] for column in self)  # (span, gold)
-        fit = overlap(spans.start[:, None], spans.last[:, None] + 1, start, end)
-        iou, best = fit.clamp(min=0).max(dim=1)
-        return iou, label.gather(1, best[:, None])[:, 0]
+    RETURNS (Tuple[Tensor, Tensor]): the intersection over union, 0 without any gold,
+        and the label. Shapes: (span,)
+    """
+    start, end, label = (column[spans.window] for column in gold[:3])  # (span, gold)
+    fit = overlap(spans.start[:, None], spans.last[:, None] + 1, start, end)
+    iou, best = fit.clamp(min=0).max(dim=1)
+    return iou, label.gather(1, best[:, None])[:, 0]
 
 
 class Examples(NamedTuple):
@@ -50,20 +43,15 @@ class Examples(NamedTuple):
         return Examples(self.spans.take(rows), *(column[rows] for column in self[1:]))
 
 
-def place_examples(targets: SeedTargets, gold: Gold, eta: float) -> Examples:
-    """Put the seeds of training beside the gold that they belong to.
+def place_examples(targets: SeedTargets, gold: GoldTensors, eta: float) -> Examples:
+    """Pair the seeds of training with the gold that they fit best.
 
-    gold (Gold): the targets' gold, on the device.
+    gold (GoldTensors): the gold of the targets.
     eta (float): see `soft_weights`.
     RETURNS (Examples): one for each seed.
     """
-    spans = Spans(*to_device(targets.seeds, gold.start))
-    best, iou, positive = to_device(targets[1:4], gold.start)
+    spans = Spans(*to_device(targets.seeds, gold.start.device))
+    best, iou, positive = to_device(targets[1:4], gold.start.device)
     row = spans.window, best
     weight = soft_weights(iou, positive, eta)
     return Examples(spans, gold.start[row], gold.end[row], positive, weight)
-
-
-def to_device(columns: Sequence[NDArray], like: Tensor) -> List[Tensor]:
-    """RETURNS (List[Tensor]): the columns on the device of another tensor."""
-    return [torch.as_tensor(column, device=like.device) for column in columns]

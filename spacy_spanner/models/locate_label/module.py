@@ -1,26 +1,28 @@
 """The networks of the two-stage identifier (Shen et al. 2021, Sections 3.2 to 3.4).
 
-Three MLPs look at spans: the filter and the classifier at [max(h_i..h_j); h_i; h_j],
-the boundary regressor at [max(h_i..h_j); h_(i-1); h_(j+1)], with learned vectors beyond
+Three MLPs score spans: the filter and the classifier read [max(h_i..h_j); h_i; h_j],
+the boundary regressor [max(h_i..h_j); h_(i-1); h_(j+1)], with learned vectors beyond
 the edges of a window. The first layer of an MLP acts on a concatenation, so it is a sum
-of three products, of which two are those of tokens: they are computed once per token
-and added per span.
+of three products. Two of them depend on one token: they are computed once for each
+token and added for each span.
 """
 
-from typing import NamedTuple, Optional, Tuple
+from dataclasses import dataclass
+from typing import NamedTuple, Tuple
 
 import torch
 from torch import Tensor, nn
 
-from ..blocks.lstm import BiLSTM
+from ...settings import at_least, check, even, fraction, one_of
+from ..blocks.lstm import optional_lstm
 from ..codec import WindowBatch
 from .range_maxima import RangeMaxima
 
-# Kinds of offsets, and the standard deviation of their first weights. At first, hardly
-# any boundary moves; else seeds that fit are moved away. What is squashed is multiplied
-# by the length of the window.
+# Kinds of offsets, and the standard deviation of their initial weights. Weights are
+# small so that hardly any boundary moves at first: seeds that fit would be moved away.
+# Squashed offsets are multiplied by the length of the window.
 OFFSETS = {"linear": 1e-2, "squashed": 1e-4}
-# How many spans go through an MLP together: bounds memory where no gradient is needed.
+# Spans that pass an MLP at once, which bounds memory in prediction.
 SPANS_AT_ONCE = 16_384
 
 
@@ -45,7 +47,7 @@ class SpanMLP(nn.Module):
         """Build the layers.
 
         n_in (int): size of each of the three vectors.
-        hidden_width, n_out (int): sizes behind the two maps.
+        hidden_width, n_out (int): output sizes of the two maps.
         dropout (float): rate on the hidden layer.
         """
         super().__init__()
@@ -57,9 +59,10 @@ class SpanMLP(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weights that are larger than torch's own, which learn late here.
+        """Draw weights that are larger than torch's default.
 
-        The vectors of a BiLSTM are small at first, and all gradients would be, too.
+        The output of a BiLSTM is small at first. With small weights the gradients would
+        be, too, and training would start slowly.
         """
         for layer in (self.pooled, self.left, self.right, self.output):
             nn.init.xavier_normal_(layer.weight)
@@ -76,7 +79,7 @@ class SpanMLP(nn.Module):
         maxima (RangeMaxima): of the token vectors.
         spans (Spans): columns (span,)
         left, right (Tuple[Tensor, Tensor]): vectors (batch, place, width), and which
-            place of its window each span has beside it (span,).
+            place of its window is next to each span (span,).
         RETURNS (Tensor): (span, n_out)
         """
         tables = [
@@ -93,56 +96,71 @@ class SpanMLP(nn.Module):
         return torch.cat(scores)
 
 
+@dataclass(frozen=True)
+class LocateLabelSettings:
+    """Sizes and rates of filter, regressor and classifier.
+
+    lstm_width (int): size of a BiLSTM between encoder and MLPs, both directions
+        together; 0 for none.
+    hidden_width (int): size of the hidden layer of each MLP.
+    offsets (str): "linear" in tokens, or "squashed" to the length of the window.
+    dropout (float): rate on the hidden layers. `[training] dropout` reaches the encoder
+        only.
+    input_dropout (float): rate before and after the BiLSTM.
+    """
+
+    lstm_width: int = 200
+    hidden_width: int = 150
+    offsets: str = "linear"
+    dropout: float = 0.2
+    input_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            offsets=one_of(tuple(OFFSETS)),
+            hidden_width=at_least(1),
+            lstm_width=even,
+            dropout=fraction,
+            input_dropout=fraction,
+        )
+
+
 class LocateLabelModule(nn.Module):
     """Token vectors to scores and offsets of spans."""
 
-    def __init__(
-        self,
-        n_in: int,
-        n_labels: int,
-        *,
-        lstm_width: int,
-        hidden_width: int,
-        offsets: str,
-        dropout: float,
-        input_dropout: float,
-    ) -> None:
+    def __init__(self, n_in: int, n_labels: int, settings: LocateLabelSettings) -> None:
         """Build the layers.
 
         n_in (int): size of the token vectors.
-        n_labels (int): number of labels; "no entity" comes on top, as class 0.
-        lstm_width (int): size of the BiLSTM's output, 0 for none.
-        hidden_width (int): size of the hidden layer of each MLP.
-        offsets (str): "linear" or "squashed", see `regress`.
-        dropout (float): rate on the hidden layers.
-        input_dropout (float): rate in front of the BiLSTM, and behind it.
+        n_labels (int): number of labels; "no entity" is added as class 0.
+        settings (LocateLabelSettings): sizes and rates.
         """
         super().__init__()
-        self.offsets = offsets
-        self.lstm: Optional[BiLSTM] = None
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-            n_in = lstm_width
-        self.dropout = nn.Dropout(input_dropout)
-        self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=dropout)
-        self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=dropout)
-        self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=dropout)
-        nn.init.normal_(self.offset_mlp.output.weight, std=OFFSETS[offsets])
+        self.offsets = settings.offsets
+        hidden_width, rate = settings.hidden_width, settings.input_dropout
+        self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
+        n_in = settings.lstm_width or n_in
+        self.dropout = nn.Dropout(rate)
+        rate = settings.dropout
+        self.filter_mlp = SpanMLP(n_in, hidden_width, 1, dropout=rate)
+        self.offset_mlp = SpanMLP(n_in, hidden_width, 2, dropout=rate)
+        self.class_mlp = SpanMLP(n_in, hidden_width, n_labels + 1, dropout=rate)
+        nn.init.normal_(self.offset_mlp.output.weight, std=OFFSETS[self.offsets])
         nn.init.zeros_(self.offset_mlp.output.bias)
-        # What stands in front of the first and behind the last token of a window.
+        # The vectors before the first and after the last token of a window.
         self.edges = nn.Parameter(torch.empty(2, n_in))
         nn.init.normal_(self.edges, std=0.1)
 
     def forward(self, batch: WindowBatch) -> "SpanReader":
-        """RETURNS (SpanReader): answers what the networks say about spans."""
-        vectors = batch.vectors if self.lstm is None else self.lstm(batch).vectors
-        vectors = self.dropout(vectors)
+        """RETURNS (SpanReader): the encoded batch, ready to score spans."""
+        vectors = self.dropout(self.lstm(batch).vectors)
         lengths = torch.as_tensor(batch.lengths, device=vectors.device)
         return SpanReader(self, vectors, RangeMaxima(vectors), lengths)
 
 
 class SpanReader(NamedTuple):
-    """A batch of windows that is encoded, and the networks that look at its spans.
+    """An encoded batch of windows, and the networks that score its spans.
 
     networks (LocateLabelModule): the three MLPs.
     vectors (Tensor): (batch, token, width)
@@ -156,7 +174,7 @@ class SpanReader(NamedTuple):
     lengths: Tensor
 
     def filter(self, spans: Spans) -> Tensor:
-        """RETURNS (Tensor): how much each span looks like an entity: logits. (span,)"""
+        """RETURNS (Tensor): logits of being an entity. (span,)"""
         return self._score_inside(self.networks.filter_mlp, spans)[:, 0]
 
     def classify(self, spans: Spans) -> Tensor:
@@ -164,18 +182,18 @@ class SpanReader(NamedTuple):
         return self._score_inside(self.networks.class_mlp, spans)
 
     def regress(self, spans: Spans) -> Tensor:
-        """Say how far the boundaries of spans should be moved, in tokens.
+        """Predict how far the boundaries of spans should be moved, in tokens.
 
-        The paper's offsets are linear. Its authors' code squashes them with a sigmoid
-        and scales them by the length of the window, so that boundaries move to the
-        right only; "squashed" is the symmetric form of it, up to a whole window.
+        The paper's offsets are linear. The authors' code squashes them with a sigmoid
+        and scales them by the length of the window, so that boundaries only move to the
+        right; "squashed" is the symmetric form, up to a whole window in each direction.
 
         RETURNS (Tensor): offsets of start and last. (span, 2)
         """
         batch, n_tokens, _ = self.vectors.shape
-        before, behind = self.networks.edges[:, None, None].expand(2, batch, 1, -1)
+        before, after = self.networks.edges[:, None, None].expand(2, batch, 1, -1)
         left = torch.cat([before, self.vectors], dim=1)  # (batch, token + 1, width)
-        right = torch.cat([self.vectors, behind], dim=1)
+        right = torch.cat([self.vectors, after], dim=1)
         next_token = spans.last + 1
         at_end = next_token == self.lengths[spans.window]
         next_token = next_token.masked_fill(at_end, n_tokens)

@@ -1,9 +1,9 @@
 """Maxima of token vectors over any spans, each in constant time: a sparse table.
 
-Level k of the table holds the maximum of the 2^k tokens from each token on. A span is
-the union of two such runs, one from its start and one to its end, so that its maximum
-is that of two rows, whatever its width. Memory grows with tokens × log(tokens), and the
-work with the number of spans: no (span, token, width) tensor exists.
+Level k of the table holds the maximum of the 2^k tokens that start at each token. A
+span is the union of two such runs, one at its start and one at its end, so its maximum
+is that of two rows, whatever its width. Memory grows with tokens × log(tokens), and
+time with the number of spans: no (span, token, width) tensor exists.
 """
 
 from typing import Any, List, Tuple
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 
 class RangeMaxima:
-    """Answers what the maximum of each feature is between two tokens of a window."""
+    """Computes the maximum of each feature between two tokens of a window."""
 
     def __init__(self, vectors: Tensor) -> None:
         """Build the table; gradients flow back to the vectors.
@@ -25,7 +25,7 @@ class RangeMaxima:
         levels: List[Tensor] = [vectors]
         run = 1
         while 2 * run <= self.n_tokens:
-            # Behind the last full run the zeros are wrong, and never asked for.
+            # After the last full run, zeros make maxima wrong; no span reads them.
             shifted = F.pad(levels[-1][:, run:], (0, 0, 0, run))
             levels.append(torch.maximum(levels[-1], shifted))
             run *= 2
@@ -39,7 +39,7 @@ class RangeMaxima:
         window, start, last (Tensor): the spans, inside their windows. Shape: (span,)
         RETURNS (Tensor): the maxima. Shape: (span, width)
         """
-        # The longest run that fits; powers of two are counted, for logarithms round.
+        # The longest run that fits, found without logarithms, which round.
         level = torch.bucketize(last - start + 1, self.runs, right=True) - 1
         base = level * self.level_rows + window * self.n_tokens
         second = base + last + 1 - self.runs[level]
@@ -50,9 +50,9 @@ class RangeMaxima:
 class RowMaxima(torch.autograd.Function):
     """The maximum of two rows of a table each.
 
-    The runs of a span mostly share the token with the maximum. Torch's own `maximum`
-    halves the gradient of such ties, for which it reads everything many times over;
-    here the first row gets it all, and leads to the same token.
+    Mostly, both runs of a span contain the token with the maximum. Torch's `maximum`
+    halves the gradient of such ties, which takes several passes over the data; here the
+    first row gets the whole gradient, which reaches the same token.
     """
 
     @staticmethod

@@ -1,14 +1,15 @@
 """Soft suppression of spans that nearly repeat a better one (Section 3.6).
 
-Spans are visited by descending score; each later span that overlaps the visited one in
-at least a share k (intersection over union) has its score multiplied by u. The order is
-that of the scores before any decay, so a score ends as s · u^n with n the number of
-better neighbours, and all of them can be counted at once.
+Spans are visited by descending score; the score of each later span whose intersection
+over union with the visited one is at least k is multiplied by u. The order is that of
+the scores before any decay, so the final score is s · u^n with n the number of better
+neighbours, and all neighbours can be counted at once.
 """
 
 import numpy as np
 
-from ...spans.geometry import iou, preference_order
+from ...spans.geometry import iou
+from ...spans.overlap import preference_order
 from ...spans.table import Floats, Ints, SpanTable
 
 
@@ -17,12 +18,11 @@ def soft_nms(
 ) -> Floats:
     """Multiply the score of each span by `decay` for each better neighbour.
 
-    Of two scores that are equal to four digits, the better one starts earlier, then
-    ends earlier, then has the lower label. Time and memory are linear in the number of
-    spans and of neighbours.
+    Scores are compared to four digits; of equal ones, the earlier start, the earlier
+    end, then the lower label wins. Time and memory are linear in spans and neighbours.
 
     spans (SpanTable): distinct spans of all windows, in any order.
-    window (Ints): the window of each; others do not matter to it. Shape: (span,)
+    window (Ints): the window of each span. Shape: (span,)
     threshold (float): k, the intersection over union that makes a neighbour.
     decay (float): u.
     RETURNS (Floats): the new scores. Shape: (span,)
@@ -37,7 +37,7 @@ def soft_nms(
     left = np.arange(spans.n_spans)
     distance = 1
     while True:
-        # Starts grow: a span out of reach at one distance is so at all further ones.
+        # Starts ascend: a span out of reach at one distance is so at larger ones.
         left = left[: np.searchsorted(left, spans.n_spans - distance)]
         right = left + distance
         near = (window[left] == window[right]) & (start[right] < end[left])

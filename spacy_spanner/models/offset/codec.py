@@ -6,36 +6,35 @@ hardly count.
 """
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from ...settings import at_least, check, fraction, one_of
 from ...spans.geometry import SpanCells, enumerate_spans, find_cells
-from ...spans.table import Bools, Floats, Ints, SpanTable
+from ...spans.layouts import FlatGold, flatten_gold
+from ...spans.table import Ints, SpanTable
 from ..blocks.cell_losses import sparse_soft_cross_entropy
-from ..codec import Candidates, WindowBatch, all_labels
+from ..blocks.padded_rows import to_device
+from ..codec import Candidates, SpanCodec, WindowBatch, all_labels
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
 from .offsets import CENTER, smooth_cells
 
 
 class OffsetTargets(NamedTuple):
-    """Gold spans of a batch, columns `(span,)`. The module knows what points at them.
+    """Gold spans of a batch; the cells that point at them depend on the module.
 
+    gold (FlatGold): columns (span,)
     lengths (Ints): tokens per window. Shape: (batch,)
     """
 
-    window: Ints
-    start: Ints
-    last: Ints
-    label: Ints
+    gold: FlatGold
     lengths: Ints
 
 
 @dataclass(frozen=True)
-class OffsetCodec:
+class OffsetCodec(SpanCodec):
     """Settings of the boundary offset network.
 
     decoding (str): "centers_only" (what is predicted as a center), "votes" (also what
@@ -62,22 +61,11 @@ class OffsetCodec:
             label_smoothing=fraction,
         )
 
-    def lost(self, spans: SpanTable) -> Dict[str, Bools]:
-        """RETURNS (Dict[str, Bools]): nothing: every span can be predicted."""
-        return {}
-
     def targets(
-        self,
-        gold: Sequence[SpanTable],
-        lengths: Ints,
-        *,
-        n_labels: int,
-        rng: np.random.Generator,
+        self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator
     ) -> OffsetTargets:
         """RETURNS (OffsetTargets): the gold of all windows in one table."""
-        window = np.repeat(np.arange(len(gold)), [spans.n_spans for spans in gold])
-        start, end, label, _ = (np.concatenate(column) for column in zip(*gold))
-        return OffsetTargets(window, start, end - 1, label, lengths)
+        return OffsetTargets(flatten_gold(gold), lengths)
 
     def loss(
         self, module: nn.Module, batch: WindowBatch, targets: OffsetTargets
@@ -87,7 +75,7 @@ class OffsetCodec:
         logits, _ = score_cells(module, batch, cells)
         classes: Any = module.classes
         entries = smooth_cells(
-            *targets[:4],
+            targets.gold,
             lengths=targets.lengths,
             classes=classes,
             epsilon=self.boundary_smoothing,
@@ -95,9 +83,7 @@ class OffsetCodec:
         )
         row = find_cells(cells, *entries[:3]) * logits.shape[1] + entries.label
         columns = (row, entries.offset - 1, entries.mass)
-        index, label, mass = (
-            torch.as_tensor(column, device=logits.device) for column in columns
-        )
+        index, label, mass = to_device(columns, logits.device)
         return sparse_soft_cross_entropy(
             logits.flatten(0, 1), index, label, mass, smoothing=self.label_smoothing
         )
@@ -129,10 +115,6 @@ class OffsetCodec:
             return decode_all_votes(pointers)
         return decode_votes(pointers, classes)
 
-    def rescore(self, spans: SpanTable, window: Ints) -> Floats:
-        """RETURNS (Floats): the scores as they are. (span,)"""
-        return spans.score
-
 
 def score_cells(
     module: nn.Module, batch: WindowBatch, cells: SpanCells
@@ -142,7 +124,7 @@ def score_cells(
     RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
         of the cells on the device.
     """
-    columns = [torch.as_tensor(column, device=batch.vectors.device) for column in cells]
+    columns = to_device(cells, batch.vectors.device)
     grid = module(batch)  # (batch, start, last, label, class)
     window, start, last = columns
     n_tokens = grid.shape[1]

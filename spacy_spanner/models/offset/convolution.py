@@ -1,9 +1,9 @@
-"""Convolutions over the grid of spans, for all types and over the types.
+"""Convolutions over the grid of spans, of each type or over neighbouring types.
 
 A depthwise convolution over (type, start, last) is a sum of three depthwise ones over
-(start, last), whose results are moved along the types. With the channels behind, these
-are grouped two-dimensional convolutions, which are many times faster on a CPU than the
-three-dimensional one.
+(start, last), whose results are moved along the types. These are grouped
+two-dimensional convolutions, which are much faster on a CPU than a three-dimensional
+one.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ KERNEL = 3
 
 
 class ConvolutionShape(NamedTuple):
-    """How much the grid is convolved.
+    """The number, size and reach of convolutions.
 
     n_layers (int): depthwise layers; 0 for no convolution at all.
     width (int): channels.
@@ -30,28 +30,28 @@ class ConvolutionShape(NamedTuple):
 
     @property
     def n_channels(self) -> int:
-        """Numbers that are computed for each span and type: a row for each layer, and
-        one in front of all.
+        """Numbers that are computed for each span and type: the input channels, and
+        those of each layer.
         """
         return self.width * (1 + self.n_layers) if self.n_layers else 0
 
 
 class GridConvolution(nn.Module):
-    """Correct the scores of spans in the light of the spans around them.
+    """Correct the scores of spans by those of the spans around them.
 
-    Pointwise, then depthwise layers with dilations 1, 2, ...; all their outputs are
-    concatenated, mapped back to scores, and added to what came in.
+    A pointwise layer is followed by depthwise layers with dilations 1, 2, ...; all
+    their outputs are concatenated, mapped back to scores, and added to the input.
     """
 
     def __init__(
         self, n_classes: int, shape: ConvolutionShape, *, dropout: float
     ) -> None:
-        """Start close to the identity: the last map is nearly zero.
+        """Build the layers; at first, the last map is nearly zero.
 
         n_classes (int): scores per span and type.
         shape (ConvolutionShape): layers and channels.
-        dropout (float): rate at which whole channels are dropped in front of the
-            first layer.
+        dropout (float): rate at which whole channels are dropped before the first
+            depthwise layer.
         """
         super().__init__()
         self.inner = nn.Linear(n_classes, shape.width)
@@ -68,8 +68,8 @@ class GridConvolution(nn.Module):
         """Correct scores.
 
         scores (Tensor): (batch, start, last, label, class)
-        mask (Tensor): True for pairs of real tokens: padding counts as zero in front
-            of every layer. Shape: (batch, start, last)
+        mask (Tensor): True for pairs of real tokens; all others are set to zero before
+            every layer. Shape: (batch, start, last)
         RETURNS (Tensor): (batch, start, last, label, class)
         """
         inside = mask[..., None, None].to(scores.dtype)
@@ -92,7 +92,7 @@ class GridConvolution(nn.Module):
 
 
 class DepthwiseConvolution(nn.Module):
-    """One kernel a channel, over (type, start, last) or over (start, last) alone."""
+    """One kernel for each channel, over (type, start, last) or only (start, last)."""
 
     def __init__(self, width: int, *, dilation: int, types: bool) -> None:
         """Draw weights from torch's global generator.
@@ -119,10 +119,10 @@ class DepthwiseConvolution(nn.Module):
         n_labels, step = hidden.shape[3], self.dilation
         if depth == 1 or step >= n_labels:
             return output
-        # Kernel cell 0 reads the type before, cell 2 the type behind.
+        # Kernel cell 0 reads the type before, cell 2 the type after.
         before = self._over_grid(hidden[..., :-step, :], 0)
-        behind = self._over_grid(hidden[..., step:, :], 2)
-        return output + F.pad(before, (0, 0, step, 0)) + F.pad(behind, (0, 0, 0, step))
+        after = self._over_grid(hidden[..., step:, :], 2)
+        return output + F.pad(before, (0, 0, step, 0)) + F.pad(after, (0, 0, 0, step))
 
     def _over_grid(self, hidden: Tensor, depth: int) -> Tensor:
         """Convolve each type on its own with one slice of the kernel.
@@ -131,7 +131,7 @@ class DepthwiseConvolution(nn.Module):
         """
         n_channels = hidden.shape[3] * hidden.shape[4]
         weight = self.weight[:, depth].repeat(hidden.shape[3], 1, 1)[:, None]
-        # Channels stand behind in memory, in front by index.
+        # `permute` keeps channels last in memory, which convolutions are fast with.
         channels = hidden.flatten(3).permute(0, 3, 1, 2)
         output = F.conv2d(
             channels,

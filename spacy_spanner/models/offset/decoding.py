@@ -1,12 +1,11 @@
-"""From what cells say to entities: centers, and votes of the cells around them.
+"""Decode entities from cells: centers, and votes of the cells around them.
 
 Every cell whose probability of a class reaches the threshold points at one span. The
-pointers at a span are a row: that of its own cell ("center"), and those of the cells
-around it, by distance, side and sign. The paper's rules decide what a row is worth: an
-offset counts if it points at a predicted center, or if the ordered run of its
-neighbours confirms it. Here a run are the cells at the distances 1, 2, ... from the
-span on one side, in one direction, which all point at it; the runs of a side in both
-directions must hold at least S cells together.
+pointers at a span form a row: its own cell ("center"), and the cells around it by
+distance, side and sign. By the paper's rules, an offset counts if it points at a
+predicted center, or if the ordered run of its neighbours confirms it. A run consists of
+the cells at distances 1, 2, ... from the span on one side and in one direction that all
+point at it; the runs of a side in both directions must have at least S cells together.
 """
 
 from typing import NamedTuple
@@ -25,8 +24,8 @@ DECODINGS = ("centers_only", "votes", "all_votes")
 class Pointers(NamedTuple):
     """Spans that cells point at; `span` columns `(span,)`.
 
-    votes (Tensor): with what probability each cell points there: the span's own first,
-        then the offsets in the order of their classes; 0 below the threshold.
+    votes (Tensor): the probability with which each cell points at the span: first its
+        own cell, then the offsets in the order of their classes; 0 below the threshold.
         Shape: (span, class - 1)
     """
 
@@ -47,25 +46,25 @@ def collect_pointers(
     thresholds: Tensor,
     classes: OffsetClasses,
 ) -> Pointers:
-    """Gather what the cells of a batch say, by the span that they point at.
+    """Group the cells of a batch by the span that they point at.
 
     probabilities (Tensor): of the classes from the center on.
         Shape: (cell, label, class - 1)
     window, start, last (Tensor): the cells. Shapes: (cell,)
     lengths (Ints): tokens per window, on the host. Shape: (batch,)
-    thresholds (Tensor): what is less likely is not heard, by label. Shape: (label,)
-    classes (OffsetClasses): where each class points.
+    thresholds (Tensor): less probable classes are ignored, by label. Shape: (label,)
+    classes (OffsetClasses): the offsets of the classes.
     RETURNS (Pointers): one row for each span and label that anything points at.
     """
-    heard = probabilities >= thresholds[:, None]
-    cell, label, offset = heard.nonzero(as_tuple=True)
+    reaches = probabilities >= thresholds[:, None]
+    cell, label, offset = reaches.nonzero(as_tuple=True)
     move_start, move_last = (
         torch.as_tensor(move, device=start.device)[offset] for move in classes.moves
     )
     window, start, last = window[cell], start[cell] - move_start, last[cell] - move_last
     end_of_window = torch.as_tensor(lengths, device=start.device)[window]
     inside = (start >= 0) & (start <= last) & (last < end_of_window)
-    # One number a span: sorting these is many times faster than sorting tuples.
+    # One number for each span: sorting these is much faster than sorting tuples.
     size, n_labels = int(lengths.max()), probabilities.shape[1]
     key = ((window * size + start) * size + last) * n_labels + label
     kept = rows_of(inside)
@@ -78,7 +77,7 @@ def collect_pointers(
 
 
 def decode_all_votes(pointers: Pointers) -> Candidates:
-    """RETURNS (Candidates): all that anything points at, by the surest pointer."""
+    """RETURNS (Candidates): every span with a pointer, scored by the most probable."""
     return _scored(pointers, pointers.votes.amax(dim=1))
 
 

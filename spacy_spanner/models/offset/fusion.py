@@ -19,11 +19,12 @@ from torch.nn import functional as F
 
 
 class PlaceEmbeddings(NamedTuple):
-    """Embeddings of where a span stands; a size of 0 leaves one out.
+    """Sizes of the embeddings of a span's place; with a size of 0 there is none.
 
-    region (int): tells spans (start <= last) from the other half of the grid.
-    distance (int): by the distance of the two tokens.
-    n_distances (int): from this one on (less one), distances share an embedding.
+    region (int): embedding of spans (start <= last), and of the other half of the grid.
+    distance (int): embedding of the distance of the two tokens.
+    n_distances (int): number of distances with an own embedding; further ones share
+        the last.
     """
 
     region: int
@@ -35,7 +36,7 @@ class SpanTypeFusion(nn.Module):
     """Token vectors and type vectors to scores of every (start, last, type, class)."""
 
     def __init__(self, width: int, n_classes: int, places: PlaceEmbeddings) -> None:
-        """Start near equal scores of all classes.
+        """Build the layers; all classes have nearly equal scores at first.
 
         width (int): size of the vectors of tokens and types.
         n_classes (int): scores per span and type.
@@ -57,8 +58,8 @@ class SpanTypeFusion(nn.Module):
     def reset_parameters(self) -> None:
         """Draw new weights from torch's global generator.
 
-        The conditional norm starts near a plain one. The other weights are small, so
-        that scores start close to equal: a norm makes vectors long.
+        At first, the conditional norm is nearly a plain one. The other weights are
+        small, so that scores are nearly equal although a norm makes vectors long.
         """
         for layer, bias in ((self.scale, 1.0), (self.shift, 0.0)):
             nn.init.normal_(layer.weight, std=0.02)
@@ -93,11 +94,11 @@ class SpanTypeFusion(nn.Module):
         return by_type.view(len(types), -1, n_features)
 
     def _place_scores(self, places: Tensor, token: int) -> Tensor:
-        """Multiply with the embeddings of region and distance, and the one behind them.
+        """Compute the part of the scores that depends on region and distance.
 
-        All depends on last - start only, so a row for each difference is enough.
+        It depends on last - start only, so a row for each difference is enough.
 
-        places (Tensor): the part of a_ml that meets them.
+        places (Tensor): the part of a_ml for the embeddings and the constant.
         token (int): the number of tokens.
         RETURNS (Tensor): (batch or 1, start, last, label·class)
         """

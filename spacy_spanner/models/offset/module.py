@@ -3,80 +3,146 @@
 Token vectors pass a BiLSTM and become span vectors by a conditional layer norm; each is
 fused with a vector of each type to scores of the offset classes; convolutions over
 (type, start, last) correct the scores. The types are learned embeddings (the paper's
-"w/o type inputs"), to which type inputs add what the encoder made of soft prompts.
+"w/o type inputs"); type inputs add the encoder's vectors of soft prompts to them.
 """
 
+from dataclasses import dataclass
 from typing import Optional
 
 import torch
 from torch import Tensor, nn
 
-from ..blocks.lstm import BiLSTM
+from ...settings import at_least, check, even, fraction, one_of, yes_or_no
+from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
 from .convolution import ConvolutionShape, GridConvolution
 from .fusion import PlaceEmbeddings, SpanTypeFusion
-from .offsets import CENTER, OffsetClasses
+from .offsets import CENTER, OFFSET_SIDES, OffsetClasses
 
-# The score of each class at the start, against 0 for "out of range": without it, the
-# first steps would be spent on learning that entities are rare.
+# Initial score of each class, with 0 for "out of range". Without it, the first steps
+# would only learn that entities are rare.
 PRIOR = -7.0
+
+
+@dataclass(frozen=True)
+class OffsetSettings:
+    """Sizes, rates and classes of the boundary offset network.
+
+    type_inputs (bool): whether the encoder reads the types together with the text and
+        returns their vectors, as `spacy_spanner.Transformer.v1` with `prompts` does;
+        they are added to learned embeddings of the types.
+    max_offset (int): S, how far the boundary of a span may be from that of the entity
+        that it points at; 0 for no offsets.
+    offset_sides (str): which boundaries have offsets: "both", "start" or "end".
+    lstm_width (int): size of a BiLSTM between encoder and spans, both directions
+        together; 0 for none.
+    hidden_width (int): size of the vectors of boundaries and types.
+    region_embedding (int): size of the embedding that tells spans from the other half
+        of the grid; 0 for none.
+    distance_embedding (int): size of the embedding of a span's width; 0 for none.
+    n_distances (int): spans of this many tokens or more share one embedding.
+    conv_layers (int): convolutions over the grid, with dilations 1, 2, ...; 0 for none.
+    conv_width (int): channels of the convolutions.
+    conv_types (bool): whether convolutions reach over neighbouring types too, as in the
+        paper; results then depend on the order of the labels.
+    dropout (float): rate on the vectors of boundaries and of type inputs, and before
+        the convolutions. `[training] dropout` reaches the encoder only.
+    input_dropout (float): rate before and after the BiLSTM; also on the type inputs of
+        the encoder.
+    """
+
+    type_inputs: bool = False
+    max_offset: int = 2
+    offset_sides: str = "both"
+    lstm_width: int = 200
+    hidden_width: int = 150
+    region_embedding: int = 20
+    distance_embedding: int = 20
+    n_distances: int = 32
+    conv_layers: int = 0
+    conv_width: int = 16
+    conv_types: bool = False
+    dropout: float = 0.2
+    input_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check(
+            self,
+            type_inputs=yes_or_no,
+            max_offset=at_least(0),
+            offset_sides=one_of(OFFSET_SIDES),
+            lstm_width=even,
+            hidden_width=at_least(1),
+            region_embedding=at_least(0),
+            distance_embedding=at_least(0),
+            n_distances=at_least(1),
+            conv_layers=at_least(0),
+            conv_width=at_least(1),
+            conv_types=yes_or_no,
+            dropout=fraction,
+            input_dropout=fraction,
+        )
+
+    @property
+    def classes(self) -> OffsetClasses:
+        """The classes of a cell."""
+        return OffsetClasses(self.max_offset, self.offset_sides)
+
+    @property
+    def places(self) -> PlaceEmbeddings:
+        """The embeddings of where a span lies."""
+        return PlaceEmbeddings(
+            self.region_embedding, self.distance_embedding, self.n_distances
+        )
+
+    @property
+    def convolution(self) -> ConvolutionShape:
+        """The convolutions over the grid."""
+        return ConvolutionShape(self.conv_layers, self.conv_width, self.conv_types)
 
 
 class OffsetModule(nn.Module):
     """Token vectors to scores of every offset class of every span and type."""
 
-    def __init__(
-        self,
-        n_in: int,
-        n_labels: int,
-        *,
-        classes: OffsetClasses,
-        type_inputs: bool,
-        lstm_width: int,
-        hidden_width: int,
-        places: PlaceEmbeddings,
-        convolution: ConvolutionShape,
-        dropout: float,
-        input_dropout: float,
-    ) -> None:
+    def __init__(self, n_in: int, n_labels: int, settings: OffsetSettings) -> None:
         """Build the layers.
 
         n_in (int): size of the token vectors.
         n_labels (int): number of labels.
-
-        See `build_offset_model` for the others.
+        settings (OffsetSettings): sizes, rates and classes.
         """
         super().__init__()
-        self.classes = classes
-        rates = {"dropout": dropout, "input_dropout": input_dropout}
-        self.type_embedding = nn.Embedding(n_labels, hidden_width)
+        width, dropout = settings.hidden_width, settings.dropout
+        self.classes, convolution = settings.classes, settings.convolution
+        n_classes = self.classes.n_classes
+        rates = {"dropout": dropout, "input_dropout": settings.input_dropout}
+        self.type_embedding = nn.Embedding(n_labels, width)
         self.type_projection: Optional[Projection] = None
-        if type_inputs:
-            self.type_projection = Projection(n_in, hidden_width, **rates)
-        self.lstm: Optional[BiLSTM] = None
-        if lstm_width:
-            self.lstm = BiLSTM(n_in, lstm_width, dropout=input_dropout)
-        self.start = Projection(lstm_width or n_in, hidden_width, **rates)
-        self.last = Projection(lstm_width or n_in, hidden_width, **rates)
-        self.fusion = SpanTypeFusion(hidden_width, classes.n_classes, places)
+        if settings.type_inputs:
+            self.type_projection = Projection(n_in, width, **rates)
+        self.lstm = optional_lstm(
+            n_in, settings.lstm_width, dropout=settings.input_dropout
+        )
+        n_in = settings.lstm_width or n_in
+        self.start = Projection(n_in, width, **rates)
+        self.last = Projection(n_in, width, **rates)
+        self.fusion = SpanTypeFusion(width, n_classes, settings.places)
         with torch.no_grad():
             self.fusion.weight[CENTER:, -1, -1] = PRIOR
         self.convolution: Optional[GridConvolution] = None
         if convolution.n_layers:
-            self.convolution = GridConvolution(
-                classes.n_classes, convolution, dropout=dropout
-            )
+            self.convolution = GridConvolution(n_classes, convolution, dropout=dropout)
         # Numbers that a pair of tokens costs, for `max_cells`.
-        self.scores_per_pair = n_labels * (classes.n_classes + convolution.n_channels)
+        self.scores_per_pair = n_labels * (n_classes + convolution.n_channels)
 
     def forward(self, batch: WindowBatch) -> Tensor:
-        """Score all pairs of tokens; those with start > last only feed convolutions.
+        """Score all pairs of tokens; only convolutions read those with start > last.
 
         batch (WindowBatch): vectors of shape (batch, token, width)
-        RETURNS (Tensor): (batch, start, last, label, class); padding has no meaning.
+        RETURNS (Tensor): (batch, start, last, label, class); undefined for padding.
         """
-        tokens = batch.vectors if self.lstm is None else self.lstm(batch).vectors
+        tokens = self.lstm(batch).vectors
         start, last = self.start(tokens), self.last(tokens)
         scores: Tensor = self.fusion(start, last, self._type_vectors(batch))
         if self.convolution is not None:
@@ -85,14 +151,14 @@ class OffsetModule(nn.Module):
         return scores
 
     def _type_vectors(self, batch: WindowBatch) -> Tensor:
-        """Tell types apart by embeddings, in the light of the text if it is known.
+        """Embed the types, and add their vectors in the text if the encoder has them.
 
-        An encoder may make nearly the same vector of all prompts; embeddings differ.
+        An encoder may return nearly the same vector for all prompts; embeddings differ.
 
         RETURNS (Tensor): (batch, label, width), or (1, label, width) without inputs.
         """
         vectors: Tensor = self.type_embedding.weight[None]
         if self.type_projection is not None:
-            assert batch.types is not None  # the architecture asks for such an encoder
+            assert batch.types is not None  # the architecture requires such an encoder
             vectors = vectors + self.type_projection(batch.types)
         return vectors

@@ -1,4 +1,4 @@
-"""Boundary offsets: how a cell of the grid points at an entity near it.
+"""Boundary offsets: cells of the grid that point at an entity near them.
 
 A cell `(start, last)` of one label is the "center" if it is an entity of that label;
 it carries an offset if it differs from an entity in exactly one boundary, by at most
@@ -12,6 +12,7 @@ from typing import List, NamedTuple, Tuple
 import numpy as np
 
 from ...spans.geometry import diamond
+from ...spans.layouts import FlatGold
 from ...spans.table import Floats, Ints
 
 OFFSET_SIDES = ("both", "start", "end")
@@ -29,7 +30,7 @@ class Offset(NamedTuple):
 class CellLabels(NamedTuple):
     """Classes of cells, columns `(entry,)`; cells that are left out are out of range.
 
-    Each (window, start, last, label) stands once.
+    Each (window, start, last, label) occurs once.
     """
 
     window: Ints
@@ -43,8 +44,8 @@ class CellLabels(NamedTuple):
 class OffsetClasses:
     """The classes of a cell: out of range, center, and the offsets.
 
-    Lower classes win where a cell could point at several entities: the center, then
-    the smaller offset, then the start before the end, then the negative sign.
+    If a cell could point at several entities, the lowest class counts: the center, then
+    smaller offsets; of these the start before the end, and negative before positive.
 
     max_offset (int): S, the largest distance; 0 leaves only the center.
     sides (str): which boundaries may differ: "both", "start" or "end".
@@ -91,22 +92,15 @@ class OffsetClasses:
         )
 
 
-def label_cells(
-    window: Ints,
-    start: Ints,
-    last: Ints,
-    label: Ints,
-    *,
-    lengths: Ints,
-    classes: OffsetClasses,
-) -> CellLabels:
+def label_cells(gold: FlatGold, *, lengths: Ints, classes: OffsetClasses) -> CellLabels:
     """Find the cells that are entities or point at one.
 
-    window, start, last, label (Ints): gold spans of a batch. Shapes: (span,)
+    gold (FlatGold): gold spans of a batch. Columns: (span,)
     lengths (Ints): tokens per window. Shape: (batch,)
     classes (OffsetClasses): S and the sides.
     RETURNS (CellLabels): sorted by window, start, last, label.
     """
+    window, start, last, label = gold
     move_start, move_last = classes.moves
     starts = start[:, None] + move_start  # (span, class - 1)
     lasts = last[:, None] + move_last
@@ -127,7 +121,7 @@ def label_cells(
 class SoftCellLabels(NamedTuple):
     """Target mass of classes on cells, columns `(entry,)`; the rest is out of range.
 
-    An entry may stand more than once, and then its masses add up.
+    An entry may occur more than once; its masses add up.
     """
 
     window: Ints
@@ -139,10 +133,7 @@ class SoftCellLabels(NamedTuple):
 
 
 def smooth_cells(
-    window: Ints,
-    start: Ints,
-    last: Ints,
-    label: Ints,
+    gold: FlatGold,
     *,
     lengths: Ints,
     classes: OffsetClasses,
@@ -151,36 +142,32 @@ def smooth_cells(
 ) -> SoftCellLabels:
     """Label cells as if the boundaries of the gold were known up to a small move.
 
-    Every ring of moves at Manhattan distance d = 1..D has the probability epsilon / D,
-    in equal parts; a span that a move would make impossible stays where it is. A cell's
-    targets are its classes under each move, weighted by the probability of the move: so
-    the mass of a cell and label is 1 at most, and at most as many centers as there are
-    distinct gold spans are shared out; less where moved spans meet others.
+    The moves at each Manhattan distance d = 1..D have the probability epsilon / D, in
+    equal parts; spans that a move would make impossible are not moved. The targets of a
+    cell are its classes under each move, weighted by the probability of the move. So
+    the mass of a cell and label is at most 1.
 
-    window, start, last, label (Ints): gold spans of a batch. Shapes: (span,)
+    gold (FlatGold): gold spans of a batch. Columns: (span,)
     lengths (Ints): tokens per window. Shape: (batch,)
     classes (OffsetClasses): S and the sides.
     epsilon (float): probability that the boundaries are moved.
     distance (int): D, the largest move.
-    RETURNS (SoftCellLabels): where the mass lies.
+    RETURNS (SoftCellLabels): the entries with mass.
     """
-    limit = np.asarray(lengths)[window]
+    limit = np.asarray(lengths)[gold.window]
     moves = [(0, 0, 1.0 - epsilon)]
     for ring in range(1, distance + 1) if epsilon else ():
         part = epsilon / distance / (4 * ring)
         moves += [(*move, part) for move in zip(*map(np.ndarray.tolist, diamond(ring)))]
     parts = []
     for move_start, move_last, mass in moves:
-        new_start, new_last = start + move_start, last + move_last
-        possible = (new_start >= 0) & (new_start <= new_last) & (new_last < limit)
-        cells = label_cells(
-            window,
-            np.where(possible, new_start, start),
-            np.where(possible, new_last, last),
-            label,
-            lengths=lengths,
-            classes=classes,
+        start, last = gold.start + move_start, gold.last + move_last
+        possible = (start >= 0) & (start <= last) & (last < limit)
+        moved = gold._replace(
+            start=np.where(possible, start, gold.start),
+            last=np.where(possible, last, gold.last),
         )
+        cells = label_cells(moved, lengths=lengths, classes=classes)
         weight = np.full(len(cells.window), mass, dtype=np.float32)
         parts.append(SoftCellLabels(*cells, weight))
     return SoftCellLabels(*map(np.concatenate, zip(*parts)))

@@ -43,15 +43,11 @@ def batch_of(lengths: Sequence[int]) -> WindowBatch:
 
 
 def targets_of(
-    codec: BiaffineCodec,
-    gold: Sequence[Rows],
-    lengths: Sequence[int],
-    n_labels: int = 2,
+    codec: BiaffineCodec, gold: Sequence[Rows], lengths: Sequence[int]
 ) -> BiaffineTargets:
     return codec.targets(
         [SpanTable.of(rows) for rows in gold],
         np.asarray(lengths),
-        n_labels=n_labels,
         rng=np.random.default_rng(0),
     )
 

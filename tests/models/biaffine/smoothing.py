@@ -9,6 +9,7 @@ from spacy_spanner.models.biaffine.smoothing import (
     hard_boundaries,
     smooth_boundaries,
 )
+from spacy_spanner.spans.layouts import FlatGold
 
 Gold = Tuple[int, int, int, int]  # window, start, last, label
 Masses = Dict[Gold, float]
@@ -24,7 +25,7 @@ def smooth(
 ) -> SoftSpans:
     columns = np.asarray(gold, dtype=np.int64).reshape(-1, 4).T
     return smooth_boundaries(
-        hard_boundaries(*columns),
+        hard_boundaries(FlatGold(*columns)),
         np.asarray(lengths),
         epsilon=epsilon,
         distance=distance,

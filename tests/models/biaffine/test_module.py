@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from spacy_spanner.models.biaffine.module import BiaffineModule
+from spacy_spanner.models.biaffine.module import BiaffineModule, BiaffineSettings
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.spans.geometry import enumerate_spans
 
@@ -26,7 +26,9 @@ def build(seed: int = 0, **changes: Any) -> BiaffineModule:
         "dropout": 0.2,
         "input_dropout": 0.1,
     }
-    return BiaffineModule(WIDTH, N_LABELS, **{**settings, **changes}).double()
+    return BiaffineModule(
+        WIDTH, N_LABELS, BiaffineSettings(**{**settings, **changes})
+    ).double()
 
 
 def windows(lengths: Sequence[int]) -> WindowBatch:
@@ -51,7 +53,7 @@ def scores(
 
 def naive_scores(module: BiaffineModule, batch: WindowBatch) -> Tensor:
     """Equation 3 span by span, with the concatenation written out."""
-    vectors = batch.vectors if module.lstm is None else module.lstm(batch).vectors
+    vectors = module.lstm(batch).vectors
     weight = module.biaffine.weight
     bilinear, bias = weight[:, :-1, :-1], weight[:, -1, -1]
     linear = torch.cat(

@@ -39,6 +39,6 @@ def test_candidates_with_multilabel_give_several_labels_of_one_span(
     epsilon: float,
 ) -> None:
     codec = BiaffineCodec(epsilon, multilabel=True)
-    targets = targets_of(codec, [SEVERAL_LABELS], [5], n_labels=3)
+    targets = targets_of(codec, [SEVERAL_LABELS], [5])
     logits = ideal_logits(codec, targets, n_labels=3)
     assert found(codec, logits, [5], [0.5] * 3) == [sorted(SEVERAL_LABELS)]

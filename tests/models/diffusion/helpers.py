@@ -7,7 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from spacy_spanner.models.codec import WindowBatch
-from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
+from spacy_spanner.models.diffusion.module import (
+    Denoised,
+    DiffusionModule,
+    DiffusionSettings,
+)
 from spacy_spanner.models.diffusion.noise import TokenSpans
 from spacy_spanner.models.diffusion.tokens import (
     Moments,
@@ -89,4 +93,5 @@ def module_of(seed: int = 0, **options: Any) -> DiffusionModule:
     rates = {"dropout": 0.0, "input_dropout": 0.0, "n_heads": 2}
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return DiffusionModule(6, 2, **{**sizes, **parts, **kinds, **rates, **options})  # type: ignore[arg-type]
+        options = {**sizes, **parts, **kinds, **rates, **options}
+        return DiffusionModule(6, 2, DiffusionSettings(**options))

@@ -24,7 +24,6 @@ def targets_of(
     return codec.targets(
         [SpanTable.of(rows) for rows in gold],
         np.asarray(lengths),
-        n_labels=2,
         rng=np.random.default_rng(seed),
     )
 
@@ -104,7 +103,7 @@ def test_targets_leave_out_second_labels_of_a_span() -> None:
     rows: Rows = [(0, 2, 0), (0, 2, 1), (1, 2, 1)]
     (lost,) = codec.lost(SpanTable.of(rows)).values()
     assert lost.tolist() == [False, True, False]
-    assert targets_of(codec, [rows], [3]).gold.numbers.tolist() == [2]
+    assert targets_of(codec, [rows], [3]).gold.counts.tolist() == [2]
 
 
 def test_targets_warn_once_of_windows_with_more_gold_than_spans() -> None:

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from spacy_spanner.models.blocks.padded_gold import GoldTensors
 from spacy_spanner.models.diffusion.hungarian import NOBODY
 from spacy_spanner.models.diffusion.loss import (
     PADDED,
-    GoldTensors,
     class_loss,
     exact_classes,
     matched_classes,
@@ -22,7 +22,7 @@ from spacy_spanner.models.diffusion.proposals import Proposals
 
 GOLD = GoldTensors(
     start=torch.tensor([[0, 1]]),
-    last=torch.tensor([[1, 1]]),
+    end=torch.tensor([[2, 2]]),
     label=torch.tensor([[1, 0]]),
     mask=torch.tensor([[True, True]]),
 )

@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from spacy_spanner.models.codec import WindowBatch
-from spacy_spanner.models.diffusion.module import Denoised, DiffusionModule
+from spacy_spanner.models.diffusion.module import (
+    Denoised,
+    DiffusionModule,
+    DiffusionSettings,
+)
 from spacy_spanner.models.diffusion.noise import TokenSpans
 
 WIDTH, N_LABELS = 6, 2
@@ -41,7 +45,11 @@ def build(seed: int = 0, **changes: Any) -> DiffusionModule:
         "dropout": 0.2,
         "input_dropout": 0.1,
     }
-    module = DiffusionModule(WIDTH, N_LABELS, **{**options, **changes})  # type: ignore[arg-type]
+    module = DiffusionModule(
+        WIDTH,
+        N_LABELS,
+        DiffusionSettings(**{**options, **changes}),  # type: ignore[arg-type]
+    )
     for name, weight in module.named_parameters():
         if (
             "distance" in name or ".bias.start" in name or ".bias.last" in name

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from spacy_spanner.models.diffusion.targets import (
     DiffusionTargets,
     expand,
-    gold_table,
     make_targets,
     repeat_rows,
 )
+from spacy_spanner.spans.layouts import PaddedGold, pad_gold
 from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
 GOLD: List[Rows] = [[(0, 2, 1), (1, 2, 0)], [], [(2, 3, 1)]]
 
 
-def table(*windows: Rows):  # type: ignore[no-untyped-def]
-    return gold_table([SpanTable.of(rows) for rows in windows])
+def table(*windows: Rows) -> PaddedGold:
+    return pad_gold([SpanTable.of(rows) for rows in windows])
 
 
 def targets(n_spans: int = 4, n_draws: int = 1, seed: int = 0) -> DiffusionTargets:
@@ -36,21 +36,8 @@ def targets(n_spans: int = 4, n_draws: int = 1, seed: int = 0) -> DiffusionTarge
     )
 
 
-def test_gold_table_pads_and_makes_ends_inclusive() -> None:
-    gold = table(*GOLD)
-    assert gold.start.tolist() == [[0, 1], [0, 0], [2, 0]]
-    assert gold.last.tolist() == [[1, 1], [0, 0], [2, 0]]
-    assert gold.label.tolist() == [[1, 0], [0, 0], [1, 0]]
-    assert gold.mask.tolist() == [[True, True], [False, False], [True, False]]
-    assert gold.numbers.tolist() == [2, 0, 1]
-
-
-def test_gold_table_without_gold_has_one_empty_column() -> None:
-    assert table([], []).mask.tolist() == [[False], [False]]
-
-
 def test_repeat_rows_keeps_copies_of_a_window_together() -> None:
-    assert repeat_rows(table(*GOLD), 2).numbers.tolist() == [2, 2, 0, 0, 1, 1]
+    assert repeat_rows(table(*GOLD), 2).counts.tolist() == [2, 2, 0, 0, 1, 1]
 
 
 def expanded(rows: Rows, n_spans: int, expansion: str, length: int = 9) -> Rows:
@@ -118,7 +105,7 @@ def test_expand_without_gold_draws_spans_inside_the_window(
 
 def test_targets_have_a_row_for_each_draw() -> None:
     drawn = targets(n_draws=3)
-    assert drawn.gold.numbers.tolist() == [2, 2, 2, 0, 0, 0, 1, 1, 1]
+    assert drawn.gold.counts.tolist() == [2, 2, 2, 0, 0, 0, 1, 1, 1]
     assert drawn.start.shape == drawn.last.shape == (9, 4)
     assert drawn.noise.shape == (9, 4, 2)
     assert drawn.time.shape == (9,)

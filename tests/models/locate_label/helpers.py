@@ -79,7 +79,6 @@ def targets_of(
     return codec.targets(
         [SpanTable.of(rows) for rows in gold],
         np.asarray(lengths),
-        n_labels=N_LABELS,
         rng=np.random.default_rng(0),
     )
 

@@ -14,10 +14,11 @@ from spacy_spanner.models.locate_label.assignment import (
     choose_negatives,
     enumerate_seeds,
     missed_gold,
-    pad_gold,
     with_nearest,
 )
 from spacy_spanner.spans.geometry import SpanCells
+from spacy_spanner.spans.layouts import pad_gold
+from spacy_spanner.spans.overlap import first_labels
 from spacy_spanner.spans.table import SpanTable
 
 Rows = List[Tuple[int, int, int]]  # start, end, label
@@ -52,25 +53,6 @@ def test_enumerate_seeds_lists_the_given_sizes() -> None:
 
 def test_enumerate_seeds_stays_inside_short_windows() -> None:
     assert cells(enumerate_seeds(np.array([1, 2]), [2, 5])) == [(1, 0, 1)]
-
-
-# ---------------------------------------------------------------------- gold
-
-
-def test_pad_gold_of_windows_of_different_size() -> None:
-    grid = pad_gold(tables([[(0, 2, 1), (1, 2, 0)], [], [(3, 4, 0)]]))
-    assert grid.label.tolist() == [[1, 0], [-1, -1], [0, -1]]
-    assert grid.start[0].tolist() == [0, 1]
-    assert grid.end[2, 0] == 4
-
-
-def test_pad_gold_keeps_the_first_label_of_a_span() -> None:
-    grid = pad_gold(tables([[(0, 2, 1), (0, 2, 0), (0, 3, 0)]]))
-    assert grid.label.tolist() == [[1, 0]]
-
-
-def test_pad_gold_without_gold_has_one_empty_column() -> None:
-    assert pad_gold(tables([[], []])).label.tolist() == [[-1], [-1]]
 
 
 # ---------------------------------------------------------------- assignment
@@ -238,7 +220,7 @@ def test_every_gold_span_has_a_positive_example(
     given_windows: Tuple[List[int], List[Rows]], sizes: List[int], threshold: float
 ) -> None:
     lengths, gold = given_windows
-    grid = pad_gold(tables(gold))
+    grid = pad_gold([first_labels(spans) for spans in tables(gold)])
     paired = assign(enumerate_seeds(np.asarray(lengths), sizes), grid, threshold)
     added = add_gold(paired, missed_gold(paired, threshold))
     positive = added.take(added.positive)

@@ -13,6 +13,7 @@ from spacy_spanner.models.locate_label import module as module_file
 from spacy_spanner.models.locate_label.module import (
     OFFSETS,
     LocateLabelModule,
+    LocateLabelSettings,
     SpanMLP,
     SpanReader,
     Spans,
@@ -33,7 +34,9 @@ def build(seed: int = 0, **changes: Any) -> LocateLabelModule:
         "dropout": 0.2,
         "input_dropout": 0.1,
     }
-    return LocateLabelModule(WIDTH, N_LABELS, **{**settings, **changes}).double()
+    return LocateLabelModule(
+        WIDTH, N_LABELS, LocateLabelSettings(**{**settings, **changes})
+    ).double()
 
 
 def windows(lengths: Sequence[int]) -> WindowBatch:
@@ -74,7 +77,7 @@ def concatenated(mlp: SpanMLP, *vectors: Tensor) -> Tensor:
 def test_module_equals_the_equations_span_by_span(lstm_width: int) -> None:
     module = build(lstm_width=lstm_width).eval()
     batch = windows([5, 2])
-    vectors = batch.vectors if module.lstm is None else module.lstm(batch).vectors
+    vectors = module.lstm(batch).vectors
     rows: List[Tensor] = []
     for window, start, last in zip(*map(torch.Tensor.tolist, every_span([5, 2]))):
         h = vectors[window, : [5, 2][window]]

@@ -7,7 +7,10 @@ import torch
 
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
-from spacy_spanner.models.locate_label.module import LocateLabelModule
+from spacy_spanner.models.locate_label.module import (
+    LocateLabelModule,
+    LocateLabelSettings,
+)
 
 from .helpers import N_LABELS, Rows, targets_of
 
@@ -17,9 +20,10 @@ REAL_LENGTHS = [4, 3, 7, 1]
 
 def real_networks() -> LocateLabelModule:
     torch.manual_seed(0)
-    rates = {"dropout": 0.0, "input_dropout": 0.0}
-    sizes = {"lstm_width": 4, "hidden_width": 8, "offsets": "linear"}
-    return LocateLabelModule(3, N_LABELS, **sizes, **rates).double()
+    settings = LocateLabelSettings(
+        lstm_width=4, hidden_width=8, offsets="linear", dropout=0.0, input_dropout=0.0
+    )
+    return LocateLabelModule(3, N_LABELS, settings).double()
 
 
 def real_batch() -> WindowBatch:

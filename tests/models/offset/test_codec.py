@@ -49,7 +49,6 @@ def targets_of(gold: Sequence[Rows], lengths: Sequence[int]) -> OffsetTargets:
     return OffsetCodec().targets(
         [SpanTable.of(rows) for rows in gold],
         np.asarray(lengths),
-        n_labels=N_LABELS,
         rng=np.random.default_rng(0),
     )
 
@@ -60,7 +59,7 @@ def classes_of_cells(targets: OffsetTargets, classes: OffsetClasses) -> Tensor:
     dense = torch.zeros(
         len(targets.lengths), longest, longest, N_LABELS, dtype=torch.int64
     )
-    cells = label_cells(*targets[:4], lengths=targets.lengths, classes=classes)
+    cells = label_cells(targets.gold, lengths=targets.lengths, classes=classes)
     dense[cells.window, cells.start, cells.last, cells.label] = torch.as_tensor(
         cells.offset
     )

@@ -18,6 +18,7 @@ from spacy_spanner.models.offset.decoding import (
 )
 from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells
 from spacy_spanner.spans.geometry import enumerate_spans
+from spacy_spanner.spans.layouts import FlatGold
 
 Said = Dict[Tuple[int, int, str], float]  # (start, last, class): probability
 Spans = Dict[Tuple[int, int], float]  # (start, last): score
@@ -173,8 +174,8 @@ def perfect(
     """Let every cell say what the targets of the gold say."""
     columns = np.asarray(gold, dtype=np.int64).reshape(-1, 3).T
     lengths = np.asarray([length])
-    window = np.zeros_like(columns[0])
-    entries = label_cells(window, *columns, lengths=lengths, classes=classes)
+    gold_columns = FlatGold(np.zeros_like(columns[0]), *columns)
+    entries = label_cells(gold_columns, lengths=lengths, classes=classes)
     cells = enumerate_spans(lengths)
     keys = cells.start * length + cells.last
     row = np.searchsorted(keys, entries.start * length + entries.last)

@@ -8,17 +8,13 @@ import torch
 from torch import Tensor
 
 from spacy_spanner.models.codec import WindowBatch
-from spacy_spanner.models.offset.convolution import ConvolutionShape
-from spacy_spanner.models.offset.fusion import PlaceEmbeddings
-from spacy_spanner.models.offset.module import OffsetModule
-from spacy_spanner.models.offset.offsets import OffsetClasses
+from spacy_spanner.models.offset.module import OffsetModule, OffsetSettings
 
 WIDTH, N_LABELS = 3, 2
-NO_CONVOLUTION = ConvolutionShape(0, 3, True)
 SETTINGS: List[Dict[str, Any]] = [
     {},
     {"lstm_width": 0},
-    {"convolution": NO_CONVOLUTION},
+    {"conv_layers": 0},
     {"type_inputs": True},
 ]
 
@@ -30,13 +26,18 @@ def build(seed: int = 0, size: int = 1, sides: str = "both", **changes: Any) -> 
         "type_inputs": False,
         "lstm_width": 4,
         "hidden_width": 6,
-        "places": PlaceEmbeddings(2, 2, 4),
-        "convolution": ConvolutionShape(2, 3, True),
+        "max_offset": size,
+        "offset_sides": sides,
+        "region_embedding": 2,
+        "distance_embedding": 2,
+        "n_distances": 4,
+        "conv_layers": 2,
+        "conv_width": 3,
+        "conv_types": True,
         "dropout": 0.2,
         "input_dropout": 0.1,
     }
-    classes = OffsetClasses(size, sides)
-    module = OffsetModule(WIDTH, N_LABELS, classes=classes, **{**settings, **changes})
+    module = OffsetModule(WIDTH, N_LABELS, OffsetSettings(**{**settings, **changes}))
     if module.convolution is not None:
         torch.nn.init.normal_(module.convolution.outer.weight)
     return module.double()
@@ -65,9 +66,7 @@ def test_module_scores_every_class_of_every_pair_and_label(
 
 
 def test_module_expects_entities_to_be_rare_at_the_start() -> None:
-    probabilities = build(lstm_width=0, convolution=NO_CONVOLUTION)(
-        windows([4])
-    ).softmax(dim=-1)
+    probabilities = build(lstm_width=0, conv_layers=0)(windows([4])).softmax(dim=-1)
     assert probabilities[..., 0].min() > 0.9
 
 
@@ -160,5 +159,5 @@ def test_module_tells_how_many_numbers_a_pair_of_tokens_costs(
     size: int, layers: int, per_label: int
 ) -> None:
     # 3 channels in front of the layers, and behind each.
-    module = build(size=size, convolution=ConvolutionShape(layers, 3, True))
+    module = build(size=size, conv_layers=layers)
     assert module.scores_per_pair == N_LABELS * per_label

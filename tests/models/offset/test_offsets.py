@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells, smooth_cells
+from spacy_spanner.spans.layouts import FlatGold
 
 Cell = Tuple[int, int]  # start, last
 Gold = List[Tuple[int, int, int]]  # start, last, label
@@ -22,8 +23,7 @@ def labels_by_cell(
     columns = np.asarray(gold, dtype=np.int64).reshape(-1, 3).T
     classes = OffsetClasses(size, sides)
     cells = label_cells(
-        np.zeros_like(columns[0]),
-        *columns,
+        FlatGold(np.zeros_like(columns[0]), *columns),
         lengths=np.asarray([length]),
         classes=classes,
     )
@@ -140,10 +140,7 @@ def test_without_offsets_there_are_centers_only() -> None:
 
 def test_windows_are_kept_apart() -> None:
     cells = label_cells(
-        np.asarray([1, 0]),
-        np.asarray([0, 0]),
-        np.asarray([0, 0]),
-        np.asarray([0, 0]),
+        FlatGold(np.asarray([1, 0]), *np.zeros((3, 2), dtype=np.int64)),
         lengths=np.asarray([1, 2]),
         classes=OffsetClasses(1, "both"),
     )
@@ -207,8 +204,7 @@ def masses(
     columns = np.asarray(gold, dtype=np.int64).reshape(-1, 3).T
     classes = OffsetClasses(size, "both")
     soft = smooth_cells(
-        np.zeros_like(columns[0]),
-        *columns,
+        FlatGold(np.zeros_like(columns[0]), *columns),
         lengths=np.asarray([length]),
         classes=classes,
         epsilon=epsilon,

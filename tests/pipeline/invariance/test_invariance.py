@@ -243,7 +243,7 @@ def test_settings_keep_documents_independent(
     pipe = nlp.get_pipe(factory)
     original = dict(pipe.cfg)
     backwards = [*TEXTS[::-1], "Leon County " * 60]
-    for settings in [*SETTINGS, *OWN_SETTINGS[factory]]:
+    for settings in [*SETTINGS, *OWN_SETTINGS.get(factory, [])]:
         pipe.cfg.update({**original, **settings})
         alone = [nlp(text) for text in TEXTS]
         assert any(doc.spans[factory] for doc in alone), settings

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from spacy.language import Language
 
-from spacy_spanner.spans.geometry import (
-    by_length,
-    by_preference,
-    resolve_overlaps,
-)
+from spacy_spanner.spans.overlap import by_length, by_preference, resolve_overlaps
 from spacy_spanner.spans.table import SpanTable
 
 from ...helpers import CROSSING, scored_spans, spans_of, time_limit, trained_copy

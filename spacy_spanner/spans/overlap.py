@@ -1,0 +1,141 @@
+"""Overlap policies: which spans are kept together, and in which order they come."""
+
+import numpy as np
+
+from .geometry import IntLike, crosses, overlaps
+from .table import Bools, Floats, Ints, SpanTable
+
+OVERLAP_POLICIES = ("flat", "nested", "any")
+
+
+def conflicts(
+    start: IntLike, end: IntLike, starts: Ints, ends: Ints, policy: str
+) -> Bools:
+    """Compare spans with `(start, end)` under an overlap policy.
+
+    policy (str): "flat" (no shared token), "nested" (no crossing) or "any".
+    RETURNS (Bools): True for spans that may not be kept together with `(start, end)`.
+    """
+    if policy == "flat":
+        return overlaps(start, end, starts, ends)
+    if policy == "nested":
+        return crosses(start, end, starts, ends)
+    return np.zeros(np.shape(starts), dtype=bool)
+
+
+def in_document_order(spans: SpanTable) -> SpanTable:
+    """RETURNS (SpanTable): sorted by start, then longer first, then label."""
+    return spans.take(np.lexsort((spans.label, -spans.end, spans.start)))
+
+
+def by_preference(spans: SpanTable) -> SpanTable:
+    """RETURNS (SpanTable): sorted by score (best first), then start, end, label."""
+    return spans.take(preference_order(spans))
+
+
+def preference_order(spans: SpanTable) -> Ints:
+    """RETURNS (Ints): rows by score (best first), then start, end, label. (span,)"""
+    score = _without_noise(spans.score)
+    return np.lexsort((spans.label, spans.end, spans.start, -score))
+
+
+def by_length(spans: SpanTable) -> SpanTable:
+    """RETURNS (SpanTable): longest first, then by score, then start, label."""
+    width, score = spans.end - spans.start, _without_noise(spans.score)
+    return spans.take(np.lexsort((spans.label, spans.start, -score, -width)))
+
+
+def _without_noise(score: Floats) -> Floats:
+    """Round scores to four digits. In another batch, the same text gets scores that
+    differ in the seventh digit; this must not decide which of two spans is kept.
+    """
+    return np.round(score, 4)
+
+
+def repeats(spans: SpanTable) -> Bools:
+    """RETURNS (Bools): True for spans with the boundaries of an earlier one. (span,)"""
+    keys = np.stack([spans.start, spans.end])
+    repeated = np.ones(spans.n_spans, dtype=bool)
+    repeated[np.unique(keys, axis=1, return_index=True)[1]] = False
+    return repeated
+
+
+def first_labels(spans: SpanTable) -> SpanTable:
+    """RETURNS (SpanTable): the first span of each pair of boundaries, in the order
+    given.
+    """
+    return spans.take(~repeats(spans))
+
+
+def merge_duplicates(spans: SpanTable) -> SpanTable:
+    """Keep the best score of each (start, end, label).
+
+    RETURNS (SpanTable): one row for each, sorted by start, end, label.
+    """
+    order = np.lexsort((-spans.score, spans.label, spans.end, spans.start))
+    spans = spans.take(order)
+    key = np.stack([spans.start, spans.end, spans.label])
+    first = np.ones(spans.n_spans, dtype=bool)
+    first[1:] = np.any(key[:, 1:] != key[:, :-1], axis=0)
+    return spans.take(first)
+
+
+def resolve_overlaps(spans: SpanTable, policy: str) -> SpanTable:
+    """Choose spans that may be kept together; the higher score wins.
+
+    Ties go to the earlier start, then the earlier end, then the lower label.
+
+    spans (SpanTable): candidates, in any order.
+    policy (str): "flat", "nested" or "any".
+    RETURNS (SpanTable): the chosen spans without duplicates, in document order.
+    """
+    spans = by_preference(merge_duplicates(spans))
+    return in_document_order(choose_in_order(spans, policy))
+
+
+def choose_in_order(spans: SpanTable, policy: str) -> SpanTable:
+    """Keep each span that conflicts with none kept before it.
+
+    spans (SpanTable): candidates, the preferred first.
+    policy (str): "flat", "nested" or "any".
+    RETURNS (SpanTable): the kept spans in the same order.
+    """
+    if policy == "any" or spans.n_spans < 2:
+        return spans
+    choose = _choose_flat if policy == "flat" else _choose_nested
+    return spans.take(choose(spans.start, spans.end))
+
+
+def _choose_flat(starts: Ints, ends: Ints) -> Bools:
+    """RETURNS (Bools): spans that share no token with one kept before. (span,)"""
+    kept = np.zeros(len(starts), dtype=bool)
+    taken = np.zeros(int(ends.max()), dtype=bool)
+    for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
+        if not taken[start:end].any():
+            kept[index] = True
+            taken[start:end] = True
+    return kept
+
+
+def _choose_nested(starts: Ints, ends: Ints) -> Bools:
+    """Keep spans that cross none kept before, in time linear in their widths.
+
+    A kept span crosses (start, end) if it starts inside and ends after `end`, or ends
+    inside and starts before `start`. So the last end of the kept spans by their start,
+    and the first start by their end, are enough to find a crossing.
+
+    RETURNS (Bools): (span,)
+    """
+    kept = np.zeros(len(starts), dtype=bool)
+    size = int(ends.max()) + 1
+    last_end = np.full(size, -1)
+    first_start = np.full(size, size)
+    for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
+        inside = slice(start + 1, end)
+        crossed = (last_end[inside] > end).any()
+        if crossed or (first_start[inside] < start).any():
+            continue
+        kept[index] = True
+        last_end[start] = max(last_end[start], end)
+        first_start[end] = min(first_start[end], start)
+    return kept
