@@ -101,6 +101,8 @@ class PretrainedShim(TorchShim):
     loaded without a network, and without the folder or package it was made from.
     """
 
+    is_encoder = True  # see `training.owners`
+
     def __init__(
         self,
         name: str,

@@ -29,8 +29,6 @@ from ..layers.torch_head import HeadOutput, HeadTask
 from ..spans.geometry import resolve_overlaps
 from ..spans.table import ScoredSpan, SpanTable
 from ..spans.windows import WindowPlan
-from ..training.owners import register_pipeline
-from ..training.shares import total_of
 from .annotations import write_entities, write_spans
 from .forked import one_thread_after_fork
 from .freed_memory import FreedMemory
@@ -53,7 +51,12 @@ class SpanRecognizer(LabelledPipe):
     The component is composed of a Thinc model (encoder and torch head) and a codec,
     which holds the mathematics of the model. All settings live in `cfg`, are saved with
     the component, and may be changed between two predictions.
+
+    total_of (Callable): the sum of a count over all processes that learn from shares of
+        one batch; `jobs.parallel` sets it.
     """
+
+    total_of: Callable[[int], int] = int
 
     def __init__(
         self,
@@ -126,7 +129,6 @@ class SpanRecognizer(LabelledPipe):
         self.model.initialize(
             X=SpanInput(sample, self._task(plan_docs(sample, settings)))
         )
-        register_pipeline(nlp.pipeline if nlp is not None else [(self.name, self)])
 
     def update(
         self,
@@ -151,7 +153,7 @@ class SpanRecognizer(LabelledPipe):
         validate_examples(examples, "SpanRecognizer.update")
         inputs = self._training_input(examples)
         # All processes that learn from shares of a batch must come here, if empty too.
-        inputs = inputs.out_of(total_of(inputs.task.plan.n_windows))
+        inputs = inputs.out_of(self.total_of(inputs.task.plan.n_windows))
         if not any(len(doc) for doc in inputs.docs):
             return losses
         self.freed.before_step(inputs.task.plan.n_padded)

@@ -12,7 +12,6 @@ from spacy.language import Language
 from thinc.api import Config, Model
 
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings
-from ..training.owners import note_language
 from .component import SpanRecognizer
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
@@ -61,7 +60,6 @@ def register_span_factory(
         scorer: Optional[Callable] = None,
         **chosen: Any,
     ) -> SpanRecognizer:
-        note_language(nlp)  # for optimizers, which see single tensors
         return SpanRecognizer(
             nlp.vocab,
             model,

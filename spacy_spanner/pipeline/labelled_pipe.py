@@ -15,7 +15,6 @@ from ..errors import Errors
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import Floats
-from ..training.owners import register_component
 from .stored_pipe import StoredPipe
 from .temperature import temper
 
@@ -193,4 +192,3 @@ class LabelledPipe(StoredPipe):
                 )
             ) from cause
         _ = self.settings, self.codec  # check themselves
-        register_component(self.name, self)

@@ -9,7 +9,7 @@ from spacy.util import load_model
 from ...errors import Errors
 from ...evaluation.predicting import read_corpus
 from ...files import write_json
-from ..run.digests import digest
+from ..run.run_state import digest
 from .experiments import scores_of
 from .search import Found, Search, component_of
 from .summaries import summarize

@@ -18,7 +18,7 @@ import srsly
 from spacy.util import load_config
 
 from ...files import write_json
-from ..run.digests import data_digests
+from ..run.run_state import data_digests
 from .experiments import Plan
 from .variants import SEED, Variant
 

@@ -10,8 +10,12 @@ import torch
 from spacy.language import Language
 
 from spacy_spanner.jobs.run import checkpoint as storage
-from spacy_spanner.jobs.run.checkpoint import last_checkpoint, read_checkpoint
-from spacy_spanner.jobs.run.storing import last_score, make_checkpoint
+from spacy_spanner.jobs.run.checkpoint import (
+    last_checkpoint,
+    last_score,
+    make_checkpoint,
+    read_checkpoint,
+)
 
 from ...training.loops import Loop
 
