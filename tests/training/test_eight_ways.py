@@ -354,6 +354,20 @@ def test_loop_over_components_of_spacy_knows_their_names(tiny_bert: Path) -> Non
     assert all(move == pytest.approx(ENCODER_RATE, rel=0.02) for move in lower)
 
 
+def test_projection_of_ner_may_have_a_group(tiny_bert: Path) -> None:
+    """The pattern that docs/training.md gives."""
+    nlp = spacy.blank("en")
+    add(nlp, "ner", transformer(tiny_bert))
+    examples = started(nlp)
+    group = {"pattern": r"ner\.encoder\.linear\.", "learn_rate": OWN_RATE}
+    pipe: Any = nlp.get_pipe("ner")
+    linear = pipe.model.get_ref("tok2vec").layers[-1]
+    before = linear.get_param("W").copy()
+    nlp.update(examples, sgd=make_adamw(**{**SETTINGS, "groups": {"new": group}}))
+    move = float(abs(linear.get_param("W") - before).max())
+    assert move == pytest.approx(OWN_RATE, rel=0.02)
+
+
 # ------------------------------------------------------------- what has no component
 
 

@@ -121,7 +121,7 @@ class StoreRun:
 
 
 @registry.callbacks("spacy_spanner.checkpoint.v1")
-def make_checkpoint(path: str, every: int = 1) -> BeforeUpdate:
+def make_checkpoint(path: str, every: int = 1) -> StoreRun:
     """Store the run after evaluations, for `[training.before_update]`.
 
     path (str): folder for the run; it holds the last stored step only.
