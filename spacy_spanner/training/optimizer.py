@@ -42,6 +42,7 @@ from .groups import (
 from .owners import (
     HEAD,
     Key,
+    Named,
     components_around,
     owners_of,
     running_update,
@@ -180,9 +181,11 @@ class AdamW(Optimizer):
 
     def _plan(self, model: Model, key: Key, frame: FrameType) -> ModelPlan:
         """RETURNS (ModelPlan): that of a model, up to date for the step that runs."""
-        plan = self._plans.setdefault(model.id, ModelPlan())
+        plan = self._plans.get(model.id)
+        if plan is None:
+            plan = self._plans[model.id] = ModelPlan()
         if key not in plan.owners:
-            plan.read(model, components_around(frame))
+            plan.read(model, components_around(model, frame))
             if key not in plan.owners:
                 raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
         if plan.begins_step(key):
@@ -197,7 +200,7 @@ class AdamW(Optimizer):
         plan.frozen = frozen_keys(model)
         plan.n_steps += 1
         if self._patterns_to_check and plan.n_steps > 1:
-            self._check_patterns(frame)
+            self._check_patterns(components_around(model, frame))
         if not self.grad_clip:
             return
 
@@ -205,7 +208,7 @@ class AdamW(Optimizer):
             if key in plan.frozen:
                 return True
             if key not in plan.owners:
-                plan.read(model, components_around(frame))
+                plan.read(model, components_around(model, frame))
             return self.nr_update[key] < self._group(plan, key).frozen_steps
 
         name = next(iter(plan.owners.values())).component
@@ -216,13 +219,12 @@ class AdamW(Optimizer):
             plan.groups[key] = group_of(self.groups, plan.owners[key])
         return plan.groups[key]
 
-    def _check_patterns(self, frame: FrameType) -> None:
+    def _check_patterns(self, components: Sequence[Named]) -> None:
         """Tell once, in the second step, of patterns that fit no tensor."""
         # Frozen tensors count: without a gradient they are never handed over.
-        around = list(components_around(frame))
-        models = [getattr(pipe, "model", None) for _, pipe in around]
+        models = [getattr(pipe, "model", None) for _, pipe in components]
         owners = [plan.owners for plan in self._plans.values()]
-        owners += [owners_of(m, around) for m in models if isinstance(m, Model)]
+        owners += [owners_of(m, components) for m in models if isinstance(m, Model)]
         found = [find_group(self.groups, o) for known in owners for o in known.values()]
         fitting = {group.name for group in found if group is not None}
         unused, self._patterns_to_check = self._patterns_to_check - fitting, set()

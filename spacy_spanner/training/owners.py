@@ -71,20 +71,27 @@ def running_update(tensor: str) -> Tuple[Model, FrameType]:
     raise ValueError(Errors.SP021.format(tensor=tensor))
 
 
-def components_around(frame: Optional[FrameType]) -> Iterator[Named]:
-    """Look for components among the variables of a call and of its callers.
+def components_around(model: Model, frame: Optional[FrameType]) -> List[Named]:
+    """Find the component of a model among the variables of a call and of its callers.
 
     spaCy's loops hold the whole pipeline, a loop of one's own a pipeline or component.
 
-    YIELDS (Tuple[str, Any]): name and component, the innermost call first.
+    model (Model): the model.
+    frame (Optional[FrameType]): the innermost call.
+    RETURNS (List[Tuple[str, Any]]): names and components of the pipeline that it is in,
+        or the component alone, or nothing.
     """
     while frame is not None:
         for value in list(frame.f_locals.values()):
+            found: List[Named] = []
             if isinstance(value, Language):
-                yield from value.components
+                found = value.components
             elif isinstance(value, Pipe):
-                yield getattr(value, "name", ""), value
+                found = [(getattr(value, "name", ""), value)]
+            if any(getattr(pipe, "model", None) is model for _, pipe in found):
+                return list(found)
         frame = frame.f_back
+    return []
 
 
 def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:
