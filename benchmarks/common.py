@@ -16,7 +16,6 @@ from thinc.api import Config, Optimizer, warmup_linear
 from spacy_spanner.corpus.conversion import read_docs
 from spacy_spanner.pipeline.factories import DEFAULT_ENCODER
 from spacy_spanner.training.optimizer import make_adamw
-from spacy_spanner.training.owners import register_pipeline
 
 SPANS_KEY = "ents"
 MODELS = "span_biaffine,span_locate_label,span_diffusion,span_offset,spancat"
@@ -140,7 +139,6 @@ def falling_rates(nlp: Language, encoder: str, n_steps: int) -> Optimizer:
         optimizer = nlp.create_optimizer()
         optimizer.schedules["learn_rate"] = warmup_linear(0.001, 0, n_steps)
         return optimizer
-    register_pipeline(nlp.pipeline)
     warm_up = n_steps // 10
     return make_adamw(
         encoder=warmup_linear(5e-5, warm_up, n_steps),

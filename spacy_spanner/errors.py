@@ -108,6 +108,23 @@ class Errors(metaclass=_CodedMessages):
         "Use spacy_spanner.Transformer.v1 with prompts = 1 as 'tok2vec', or set "
         "type_inputs = false, for learned embeddings of the labels."
     )
+    SP021 = (
+        "spacy_spanner.AdamW.v1 was called for the tensor {tensor!r} outside of "
+        "Model.finish_update, so it cannot find out which model the tensor belongs to. "
+        "Do not call the optimizer yourself: use nlp.update(examples, sgd=optimizer), "
+        "or finish_update(optimizer) of a component or of its model."
+    )
+    SP022 = (
+        "spacy_spanner.AdamW.v1 cannot find out whether the tensor {tensor!r} belongs "
+        "to an encoder or to a head: its model has no reference 'tok2vec', and no "
+        "components listen to it. Give it a group, such as [training.optimizer."
+        "groups.own] with pattern = {pattern!r} and a learn_rate."
+    )
+    SP023 = (
+        "spacy_spanner.AdamW.v1 cannot update the tensor {tensor!r} of the model "
+        "{model!r}, which is a parameter neither of a Thinc layer nor of a torch "
+        "module. Set [training.optimizer] to another optimizer, such as Adam.v1."
+    )
     SP050 = (
         "{source}, line {line}: the text is not {encoding} ({problem}). Convert the "
         "file to UTF-8, or name its encoding with --encoding."
@@ -411,18 +428,12 @@ class Warnings(metaclass=_CodedMessages):
         "tokens will look alike. Put the component that sets it in front, and name it "
         "in [training] annotating_components."
     )
-    SW005 = (
-        "The optimizer does not know which component the tensor {tensor!r} belongs to. "
-        "It and others like it learn at the rate of heads, and are clipped alone. "
-        "After the pipeline is complete, call "
-        "spacy_spanner.training.owners.register_pipeline(nlp.pipeline), or in a "
-        "config set [initialize.after_init] to spacy_spanner.register_pipeline.v1."
-    )
     SW006 = (
         "The patterns of these groups of the optimizer fit no tensor: {groups}. A "
         "pattern is searched in component.part.layer.tensor, such as "
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
+    SW007 = "{name} is deprecated and will be removed in the next release. {instead}"
     SW040 = (
         "Some windows have more entities than the {spans} spans that are denoised at "
         "once; no step finds all of them. Set 'spans' of the component higher, also "

@@ -16,9 +16,8 @@ from spacy.training.loop import train
 from spacy.util import load_config, registry
 from thinc.api import Config
 
-from spacy_spanner.jobs.run.continued import finish_run
-from spacy_spanner.jobs.run.resuming import load_run
-from spacy_spanner.training.owners import set_frozen
+from spacy_spanner.jobs.run.resuming import finish_run, load_run
+from spacy_spanner.training.frozen import set_frozen
 
 from .helpers import DATA, SMALL_ENCODER, annotate
 

@@ -36,8 +36,7 @@ def resume_cli(
     """
     from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 
-    from ..jobs.run.continued import finish_run
-    from ..jobs.run.resuming import load_run
+    from ..jobs.run.resuming import finish_run, load_run
 
     overrides = parse_config_overrides(ctx.args)
     import_code(code)

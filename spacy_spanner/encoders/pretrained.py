@@ -112,6 +112,8 @@ class PretrainedShim(TorchShim):
     be loaded without network access and without the original folder or package.
     """
 
+    is_encoder = True  # see `training.owners`
+
     def __init__(
         self,
         name: str,

@@ -29,7 +29,7 @@ def switch(module: nn.Module, is_train: bool) -> nn.Module:
 class TorchShim(PyTorchShim):
     """Holds a module, and updates its weights where they are."""
 
-    stands_missing_gradients = True  # see `training.parameters.set_frozen`
+    stands_missing_gradients = True  # see `training.frozen.set_frozen`
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Update the weights, and set the gradients to zero.

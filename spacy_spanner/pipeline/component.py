@@ -19,8 +19,6 @@ from ..layers.torch_head import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import SpanTable
-from ..training.owners import register_pipeline
-from ..training.shares import total_of
 from . import state, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
@@ -45,7 +43,12 @@ class SpanRecognizer(TrainablePipe):
     The component is composed of a Thinc model (encoder and torch head) and a codec, the
     mathematics of the model. All settings live in `cfg`, are saved with the component,
     and may be changed between two predictions.
+
+    total_of (Callable): adds up a count over all processes that learn from shares of a
+        batch; training with several processes sets it.
     """
+
+    total_of: Callable[[int], int] = int
 
     def __init__(
         self,
@@ -167,7 +170,6 @@ class SpanRecognizer(TrainablePipe):
         sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
         self._head.set_dim("nO", len(self.labels))
         self.model.initialize(X=sample)  # type: ignore[arg-type]
-        register_pipeline(nlp.pipeline if nlp is not None else [(self.name, self)])
 
     def update(
         self,
@@ -192,7 +194,7 @@ class SpanRecognizer(TrainablePipe):
         validate_examples(examples, "SpanRecognizer.update")
         work, gold = self._read_gold(examples, self.rng)
         # All processes that learn from shares of a batch must come here, if empty too.
-        gold = gold._replace(n_windows=total_of(gold.n_windows))
+        gold = gold._replace(n_windows=self.total_of(gold.n_windows))
         docs = [example.predicted for example in examples]
         if not any(len(doc) for doc in docs):
             return losses

@@ -12,7 +12,6 @@ from thinc.api import Model
 
 from ..models.codec import SpanCodec
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings, defaults_of, expand
-from ..training.owners import note_language
 from .component import SpanRecognizer
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
@@ -87,7 +86,6 @@ def _component_maker(
         scorer (Optional[Callable]): scores predictions; see `make_spans_scorer`.
         RETURNS (SpanRecognizer): the component.
         """
-        note_language(nlp)  # for optimizers, which see single tensors
         return SpanRecognizer(
             nlp.vocab,
             model,

@@ -1,27 +1,42 @@
 """Callbacks for `[training]` and `[initialize]` of a config."""
 
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from spacy.language import Language
 from spacy.util import registry
-from thinc.api import Model
 
 from ..errors import Errors
 from ..settings import Rule, at_least, require
-from .owners import (
-    ENCODER,
-    encoder_of,
-    is_frozen,
-    register_pipeline,
-    set_frozen,
-    tensor_keys,
-)
+from .frozen import frozen_names, runs_without_gradients, set_frozen
+from .owners import ENCODER, encoders_of
 
 # What spaCy's training loop calls before each step: with "step" and "epoch".
 BeforeUpdate = Callable[[Language, Dict[str, Any]], None]
 ADAMW = "spacy_spanner.AdamW.v1"
 
 a_callback = Rule("a callback", callable)
+
+
+class Callbacks:
+    """Several callbacks for `[training.before_update]`, called in their order."""
+
+    def __init__(self, callbacks: Dict[str, BeforeUpdate]) -> None:
+        """Take the callbacks, by name."""
+        self.callbacks = callbacks
+
+    def __call__(self, nlp: Language, info: Dict[str, Any]) -> None:
+        """Call all."""
+        for callback in self.callbacks.values():
+            callback(nlp, info)
+
+
+def single_callbacks(callback: Optional[BeforeUpdate]) -> Iterator[BeforeUpdate]:
+    """YIELDS (Callable): what `[training.before_update]` calls, one by one."""
+    if isinstance(callback, Callbacks):
+        for inner in callback.callbacks.values():
+            yield from single_callbacks(inner)
+    elif callback is not None:
+        yield callback
 
 
 @registry.callbacks("spacy_spanner.callbacks.v1")
@@ -34,28 +49,18 @@ def make_callbacks(callbacks: Dict[str, Any]) -> BeforeUpdate:
     # The hint says no more: configs are checked before their blocks are resolved.
     for name, callback in callbacks.items():
         require(a_callback, **{f"callbacks.{name}": callback})
-
-    def call_all(nlp: Language, info: Dict[str, Any]) -> None:
-        for callback in callbacks.values():
-            callback(nlp, info)
-
-    return call_all
+    return Callbacks(callbacks)
 
 
 @registry.callbacks("spacy_spanner.register_pipeline.v1")
 def make_register_pipeline() -> Callable[[Language], Language]:
-    """Tell the optimizer the parts of a pipeline, for `[initialize.after_init]`.
+    """Do nothing, for `[initialize.after_init]` of configs that still name it.
 
-    Needed only where every span component comes from another pipeline (`source`).
+    It is no longer needed: optimizers find the parts of every pipeline on their own.
 
     RETURNS (Callable): the callback.
     """
-
-    def register(nlp: Language) -> Language:
-        register_pipeline(nlp.pipeline)
-        return nlp
-
-    return register
+    return lambda nlp: nlp
 
 
 @registry.callbacks("spacy_spanner.freeze_encoder.v1")
@@ -80,7 +85,6 @@ def make_freeze_encoder(
         if frozen["now"] == waits:
             return
         frozen["now"] = waits
-        register_pipeline(nlp.pipeline)
         for name, pipe in _with_encoder(nlp, components):
             if waits:
                 _check_optimizer(nlp, name, pipe)
@@ -93,7 +97,7 @@ def _with_encoder(
     nlp: Language, names: Optional[Sequence[str]]
 ) -> Iterator[Tuple[str, Any]]:
     """YIELDS (Tuple[str, Any]): the components of these names, or all that can."""
-    found = {name: pipe for name, pipe in nlp.pipeline if encoder_of(pipe)}
+    found = {name: pipe for name, pipe in nlp.pipeline if encoders_of(pipe)}
     for name in found if names is None else names:
         if name not in found:
             raise ValueError(
@@ -104,10 +108,10 @@ def _with_encoder(
 
 def _any_frozen(nlp: Language, names: Optional[Sequence[str]]) -> bool:
     return any(
-        is_frozen(key)
+        frozen_names(node)
         for _, pipe in _with_encoder(nlp, names)
-        for node in cast(Model, encoder_of(pipe)).walk()
-        for key in tensor_keys(node)
+        for encoder in encoders_of(pipe)
+        for node in encoder.walk()
     )
 
 
@@ -119,13 +123,9 @@ def _check_optimizer(nlp: Language, name: str, pipe: Any) -> None:
     optimizer = nlp.config["training"]["optimizer"]["@optimizers"]
     if optimizer == ADAMW:
         return
-    encoder = (
-        pipe.model if hasattr(pipe, "listeners") else pipe.model.get_ref("tok2vec")
-    )
-    for node in encoder.walk():
-        if node.param_names or not all(
-            getattr(shim, "stands_missing_gradients", False) for shim in node.shims
-        ):
+    nodes = [node for encoder in encoders_of(pipe) for node in encoder.walk()]
+    for node in nodes:
+        if node.param_names or not all(map(runs_without_gradients, node.shims)):
             raise ValueError(
                 Errors.SP019.format(
                     component=name, layer=node.name, optimizer=optimizer

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
+from ..errors import Errors
 from ..settings import Rule, at_least, not_negative, one_of, optional, require
 from .owners import ENCODER, HEAD, Owner
 
@@ -46,22 +47,21 @@ class Group(NamedTuple):
     weight_decay: float
     frozen_steps: int
 
-    def fits(self, owner: Optional[Owner]) -> bool:
+    def fits(self, owner: Owner) -> bool:
         """RETURNS (bool): whether a tensor belongs here."""
         if self.pattern:
-            return owner is not None and bool(re.search(self.pattern, owner.name))
-        return self.name == (HEAD if owner is None else owner.part)
+            return bool(re.search(self.pattern, owner.name))
+        return self.name == owner.part
 
-    def decay_of(self, tensor: str, n_axes: int, owner: Optional[Owner]) -> float:
+    def decay_of(self, n_axes: int, owner: Owner) -> float:
         """Tell the weight decay of a tensor.
 
-        tensor (str): name inside its layer.
         n_axes (int): how many it has; vectors are biases, gains and the like.
-        owner (Optional[Owner]): None where the kind of its module is unknown.
+        owner (Owner): where it belongs.
         RETURNS (float): 0 for biases and norms.
         """
-        is_norm = owner is not None and owner.in_norm
-        decays = n_axes > 1 and not is_norm and not NOT_DECAYED.search(tensor)
+        decays = n_axes > 1 and not owner.in_norm
+        decays = decays and not NOT_DECAYED.search(owner.tensor)
         return self.weight_decay if decays else 0.0
 
 
@@ -107,6 +107,17 @@ def default_groups(
     ]
 
 
-def group_of(groups: Sequence[Group], owner: Optional[Owner]) -> Group:
-    """RETURNS (Group): the first that fits; one of the parts always does."""
-    return next(group for group in groups if group.fits(owner))
+def find_group(groups: Sequence[Group], owner: Owner) -> Optional[Group]:
+    """RETURNS (Optional[Group]): the first that fits a tensor."""
+    return next((group for group in groups if group.fits(owner)), None)
+
+
+def group_of(groups: Sequence[Group], owner: Owner) -> Group:
+    """RETURNS (Group): the first that fits a tensor.
+    RAISES (ValueError): SP022 if none does: it is neither of an encoder nor of a head.
+    """
+    group = find_group(groups, owner)
+    if group is None:
+        pattern = re.escape(f"{owner.component}.{owner.part}.")
+        raise ValueError(Errors.SP022.format(tensor=owner.name, pattern=pattern))
+    return group

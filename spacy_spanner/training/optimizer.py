@@ -7,21 +7,17 @@ of torch alike, with torch's fused kernel.
 """
 
 import warnings
-from collections import defaultdict
 from math import isfinite
+from types import FrameType
 from typing import (
     Any,
-    Callable,
     Dict,
     List,
     NamedTuple,
     Optional,
     Sequence,
-    Set,
     Tuple,
-    cast,
 )
-from weakref import WeakSet
 
 import torch
 from spacy.util import registry
@@ -33,11 +29,25 @@ from torch.optim.adamw import adamw
 
 from ..errors import Errors, Warnings
 from ..settings import Rule, at_least, fraction, require
-from .groups import Group, Schedule, default_groups, group_of, not_negative, read_groups
-from .owners import HEAD, Key, Owner, is_frozen, known_owners, owner_of, torch_shims
-
-# Optimizers that have moved weights; who stores the state of training looks here.
-in_use: "WeakSet[AdamW]" = WeakSet()
+from .frozen import frozen_keys, gradients
+from .groups import (
+    Group,
+    Schedule,
+    default_groups,
+    find_group,
+    group_of,
+    not_negative,
+    read_groups,
+)
+from .owners import (
+    HEAD,
+    Key,
+    Named,
+    components_around,
+    owners_of,
+    running_update,
+)
+from .plans import ModelPlan, note_optimizer
 
 
 @registry.optimizers("spacy_spanner.AdamW.v1")
@@ -90,8 +100,7 @@ class State(NamedTuple):
 class AdamW(Optimizer):
     """Thinc's optimizer interface on torch's fused AdamW.
 
-    Tensors that nobody registered (see `parameters`) count as head, and are clipped
-    alone.
+    It is to be called by `Model.finish_update`, as all of spaCy's ways to train do.
     """
 
     def __init__(
@@ -121,10 +130,7 @@ class AdamW(Optimizer):
         self.states: Dict[Key, State] = {}
         self.n_schedule_steps = 0
         self._patterns_to_check = {group.name for group in groups if group.pattern}
-        self._group_of: Dict[Tuple[Key, str], Group] = {}
-        self._unknown: Set[Key] = set()
-        self._clips: Dict[str, float] = {}
-        self._clipped: Dict[str, set] = defaultdict(set)
+        self._plans: Dict[int, ModelPlan] = {}  # by id of the model
         for group in groups:
             self._set_attr_or_schedule(_rate_name(group.name), group.learn_rate)
         self._show_rate()
@@ -136,8 +142,8 @@ class AdamW(Optimizer):
         """Move every learning rate on by one step."""
         super().step_schedules()
         self.n_schedule_steps += 1
-        # A step is over: no factor of it holds for a tensor that was not in it.
-        self._clipped.clear()
+        for plan in self._plans.values():
+            plan.end_step()
         self._show_rate()
 
     def __call__(
@@ -154,55 +160,77 @@ class AdamW(Optimizer):
         weights, gradient (FloatsXd): arrays of Thinc, or views of torch tensors.
         lr_scale (float): factor on the learning rate.
         RETURNS (Tuple[FloatsXd, FloatsXd]): the same arrays.
+        RAISES (ValueError): SP021 if no model is being updated, SP022 for a tensor that
+            is of no known part and fits no group, SP023 for one of neither Thinc nor
+            torch, SP147 for a gradient that is not finite.
         """
-        owner = self._owner(key)
-        grad = xp2torch(gradient)
-        if not is_frozen(key):
-            factor = self._clip_factor(key, owner, grad)
-            group = self._group(key, owner)
+        model, frame = running_update(key[1])
+        plan = self._plan(model, key, frame)
+        owner, grad = plan.owners[key], xp2torch(gradient)
+        if key not in plan.frozen:
+            group = self._group(plan, key)
             self.nr_update[key] += 1
             if self.nr_update[key] > group.frozen_steps:
                 rate = lr_scale * getattr(self, _rate_name(group.name))
                 tensor = xp2torch(weights)
-                decay = group.decay_of(key[1], tensor.ndim, owner)
-                self._update(key, tensor, grad, factor, rate, decay)
-        if owner is None or not owner.in_torch:  # Thinc clears those of torch itself
+                decay = group.decay_of(tensor.ndim, owner)
+                self._update(key, tensor, grad, plan.factor, rate, decay)
+        if not owner.in_torch:  # Thinc clears those of torch itself
             grad.zero_()
         return weights, gradient
 
-    def _owner(self, key: Key) -> Optional[Owner]:
-        if key in self._unknown:
-            return None
-        owner = owner_of(key)
-        if owner is None:
-            if not self._unknown:
-                warnings.warn(Warnings.SW005.format(tensor=key[1]), stacklevel=3)
-            self._unknown.add(key)
-        return owner
+    def _plan(self, model: Model, key: Key, frame: FrameType) -> ModelPlan:
+        """RETURNS (ModelPlan): that of a model, up to date for the step that runs."""
+        plan = self._plans.get(model.id)
+        if plan is None:
+            plan = self._plans[model.id] = ModelPlan()
+        if key not in plan.owners:
+            plan.read(model, components_around(model, frame))
+            if key not in plan.owners:
+                raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
+        if plan.begins_step(key):
+            plan.end_step()  # of a step that fails here, nothing holds for the next
+            self._begin_step(model, plan, frame)
+        plan.go_to(key)
+        return plan
 
-    def _group(self, key: Key, owner: Optional[Owner]) -> Group:
-        """Find the group of a tensor, and tell of patterns that fit none."""
-        place = key, "" if owner is None else owner.name
-        if place not in self._group_of:
-            self._group_of[place] = group_of(self.groups, owner)
-        elif self._patterns_to_check and self.nr_update[key] == 1:
-            self._check_patterns()
-        return self._group_of[place]
+    def _begin_step(self, model: Model, plan: ModelPlan, frame: FrameType) -> None:
+        """Find out what learns in this step, and by how much all gradients shrink."""
+        note_optimizer(model, self)
+        plan.frozen = frozen_keys(model)
+        plan.n_steps += 1
+        if self._patterns_to_check and plan.n_steps > 1:
+            self._check_patterns(components_around(model, frame))
+        if not self.grad_clip:
+            return
 
-    def _check_patterns(self) -> None:
+        def stays(key: Key) -> bool:
+            if key in plan.frozen:
+                return True
+            if key not in plan.owners:
+                plan.read(model, components_around(model, frame))
+            return self.nr_update[key] < self._group(plan, key).frozen_steps
+
+        name = next(iter(plan.owners.values())).component
+        plan.factor = self._factor(gradients(model, stays), name)
+
+    def _group(self, plan: ModelPlan, key: Key) -> Group:
+        if key not in plan.groups:
+            plan.groups[key] = group_of(self.groups, plan.owners[key])
+        return plan.groups[key]
+
+    def _check_patterns(self, components: Sequence[Named]) -> None:
         """Tell once, in the second step, of patterns that fit no tensor."""
         # Frozen tensors count: without a gradient they are never handed over.
-        fitting = {group_of(self.groups, owner).name for owner in known_owners()}
+        models = [getattr(pipe, "model", None) for _, pipe in components]
+        owners = [plan.owners for plan in self._plans.values()]
+        owners += [owners_of(m, components) for m in models if isinstance(m, Model)]
+        found = [find_group(self.groups, o) for known in owners for o in known.values()]
+        fitting = {group.name for group in found if group is not None}
         unused, self._patterns_to_check = self._patterns_to_check - fitting, set()
         if unused:
             message = Warnings.SW006.format(groups=", ".join(sorted(unused)))
-            warnings.warn(message, stacklevel=4)
-
-    def _stays(self, key: Key) -> bool:
-        """RETURNS (bool): whether a tensor will not move in the step that begins."""
-        if is_frozen(key):
-            return True
-        return self.nr_update[key] < self._group(key, owner_of(key)).frozen_steps
+            warnings.warn(message, stacklevel=5)
 
     def _update(
         self,
@@ -215,7 +243,6 @@ class AdamW(Optimizer):
     ) -> None:
         """Take one step of AdamW on one tensor."""
         if key not in self.states:
-            in_use.add(self)
             step = torch.zeros((), device=tensor.device)
             mean, square = torch.zeros_like(tensor), torch.zeros_like(tensor)
             self.states[key] = State(mean, square, step)
@@ -240,51 +267,17 @@ class AdamW(Optimizer):
             eps=self.eps,
         )
 
-    def _clip_factor(self, key: Key, owner: Optional[Owner], grad: Tensor) -> float:
-        """Compute once a step, at the first tensor of a model, how much all shrink.
-
-        RETURNS (float): as `torch.nn.utils.clip_grad_norm_` multiplies by.
+    def _factor(self, grads: List[Tensor], component: str) -> float:
+        """RETURNS (float): as `torch.nn.utils.clip_grad_norm_` multiplies by.
+        RAISES (ValueError): SP147 if the norm is not finite.
         """
-        if not self.grad_clip:
-            return 1.0
-        if owner is None:
-            return self._factor([grad], key[1])
-        seen = self._clipped[owner.component]
-        if key in seen or not seen:
-            seen.clear()
-            found = gradients(owner.pipe().model, self._stays)
-            self._clips[owner.component] = self._factor(found, owner.component)
-        seen.add(key)
-        return self._clips[owner.component]
-
-    def _factor(self, grads: List[Tensor], owner: str) -> float:
         if not grads:  # all that got one stay as they are
             return 1.0
         norms = torch.stack([grad.norm() for grad in grads])
         norm = float(torch.linalg.vector_norm(norms))
         if not isfinite(norm):
-            raise ValueError(Errors.SP147.format(component=owner, norm=norm))
+            raise ValueError(Errors.SP147.format(component=component, norm=norm))
         return min(1.0, self.grad_clip / (norm + 1e-6))
-
-
-def gradients(model: Model, stays: Callable[[Key], bool] = is_frozen) -> List[Tensor]:
-    """Collect the gradients of what learns.
-
-    stays (Callable): tells of a tensor whether to leave it out.
-    RETURNS (List[Tensor]): of Thinc and of torch.
-    """
-    found: List[Tensor] = []
-    for node in model.walk():
-        for name in node.param_names:
-            if node.has_grad(name) and not stays((node.id, name)):
-                found.append(xp2torch(cast(FloatsXd, node.get_grad(name))))
-        for shim in torch_shims(node):
-            if shim._grad_scaler.found_inf:
-                continue  # it lets this step out, and scales the next loss lower
-            for name, tensor in shim._model.named_parameters():
-                if tensor.grad is not None and not stays((shim.id, name)):
-                    found.append(tensor.grad)
-    return found
 
 
 def _rate_name(group: str) -> str:

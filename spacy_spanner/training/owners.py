@@ -1,47 +1,44 @@
 """Which component and which part of it a tensor belongs to.
 
-An optimizer of Thinc is handed one tensor at a time, with the id of its layer. To give
-the parts of a pipeline their own learning rates, and to clip by the norm of a whole
-model, it must know more: a component registers its pipeline when it is initialized, and
-a pipeline that was loaded is looked up when the first of its tensors comes.
+Thinc hands an optimizer one tensor at a time, with the id of its layer, and never says
+of which model. That model is the one whose `Model.finish_update` is running, so it is
+looked up on the call stack. Nothing is registered, and nothing can be forgotten.
 """
 
 import re
-from functools import partial
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Set,
-    Tuple,
-)
-from weakref import WeakSet, ref
+import sys
+import warnings
+from types import FrameType
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
 
+from spacy.language import Language
+from spacy.pipeline import Pipe
 from thinc.api import Model, PyTorchShim
-from torch import nn
+
+from ..errors import Errors, Warnings
 
 ENCODER, HEAD = "encoder", "head"
+# What neither the structure of a model nor its component tells to be one of these.
+UNKNOWN = "unknown"
 # Vectors that an encoder gets on top of its pretrained weights learn as fast as a head.
 NEW_IN_ENCODER = "prompts"
 # Classes of norms: torch's, and those of Hugging Face such as T5LayerNorm.
 NORM_CLASS = re.compile(r"Norm(\dd)?$")
+# Thinc's own code, which also runs inside of a wrapper around the method.
+FINISH_UPDATE = Model.finish_update.__code__
 
 # Thinc counts layers and shims apart, so that only id and name together are unique.
 Key = Tuple[int, str]
+Named = Tuple[str, Any]  # a component, with its name in the pipeline
 
 
 class Owner(NamedTuple):
     """Where a tensor belongs.
 
-    component (str): name of the component in the pipeline.
-    part (str): "encoder" or "head".
+    component (str): name of the component in the pipeline, or of the model where no
+        component is in sight.
+    part (str): "encoder", "head" or "unknown".
     layer, tensor (str): names.
-    pipe (Any): weak reference to the component; gives None when it is gone.
     in_torch (bool): whether it is a parameter of a torch module.
     in_norm (bool): whether that module is a norm, whatever its name.
     """
@@ -50,7 +47,6 @@ class Owner(NamedTuple):
     part: str
     layer: str
     tensor: str
-    pipe: Any
     in_torch: bool
     in_norm: bool
 
@@ -60,84 +56,108 @@ class Owner(NamedTuple):
         return f"{self.component}.{self.part}.{self.layer}.{self.tensor}"
 
 
-_owners: Dict[Key, Owner] = {}
-_frozen: Set[Key] = set()
-_languages: "WeakSet[Any]" = WeakSet()
+def running_update(tensor: str) -> Tuple[Model, FrameType]:
+    """Find the model that hands its tensors to an optimizer at the moment.
 
-
-def note_language(nlp: Any) -> None:
-    """Remember a pipeline, whose tensors are looked up when they are needed."""
-    _languages.add(nlp)
-
-
-def register_pipeline(pipes: Iterable[Tuple[str, Any]]) -> None:
-    """Note the owner of every tensor of the components that have a model.
-
-    pipes (Iterable[Tuple[str, Any]]): names and components, as in `nlp.pipeline`.
+    tensor (str): name of the tensor, for the message.
+    RETURNS (Tuple[Model, FrameType]): the model, and the call of its `finish_update`.
+    RAISES (ValueError): SP021 if no model does.
     """
-    for component, pipe in pipes:
-        if isinstance(getattr(pipe, "model", None), Model):
-            register_component(component, pipe)
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is FINISH_UPDATE:
+            return frame.f_locals["self"], frame
+        frame = frame.f_back
+    raise ValueError(Errors.SP021.format(tensor=tensor))
 
 
-def register_component(component: str, pipe: Any) -> None:
-    """Note the owner of every tensor of one component."""
-    for key in [key for key, owner in _owners.items() if owner.pipe() is None]:
-        del _owners[key]  # of components that are gone
-        _frozen.discard(key)
-    encoder, reference = encoder_of(pipe), _reference(component, pipe)
-    inside = set() if encoder is None else {id(node) for node in encoder.walk()}
-    for node in pipe.model.walk():
-        in_encoder, in_norm = id(node) in inside, _norm_tensors(node)
+def components_around(model: Model, frame: Optional[FrameType]) -> List[Named]:
+    """Find the component of a model among the variables of a call and of its callers.
+
+    spaCy's loops hold the whole pipeline, a loop of one's own a pipeline or component.
+
+    model (Model): the model.
+    frame (Optional[FrameType]): the innermost call.
+    RETURNS (List[Tuple[str, Any]]): names and components of the pipeline that it is in,
+        or the component alone, or nothing.
+    """
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            found: List[Named] = []
+            if isinstance(value, Language):
+                found = value.components
+            elif isinstance(value, Pipe):
+                found = [(getattr(value, "name", ""), value)]
+            if any(getattr(pipe, "model", None) is model for _, pipe in found):
+                return list(found)
+        frame = frame.f_back
+    return []
+
+
+def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:
+    """Find where the tensors of a model belong.
+
+    model (Model): the model of a component.
+    components (Iterable[Tuple[str, Any]]): components of which one may have the model;
+        it gives the name, and tells whether others listen to the model.
+    RETURNS (Dict[Key, Owner]): in the order in which an optimizer is handed them.
+    """
+    own = ((name, c) for name, c in components if getattr(c, "model", None) is model)
+    name, pipe = next(own, (_name_of(model), None))
+    encoders = [model] if hasattr(pipe, "listeners") else encoders_in(model)
+    inside = {id(node) for encoder in encoders for node in encoder.walk()}
+    is_head = any(node.maybe_get_ref("tok2vec") for node in model.walk())
+    outside = HEAD if is_head or model.maybe_get_ref("output_layer") else UNKNOWN
+    in_torch: Dict[Key, Owner] = {}
+    in_thinc: Dict[Key, Owner] = {}
+    for node in model.walk():
+        norms = _norm_tensors(node)
         for key in tensor_keys(node):
-            new = not in_encoder or key[1].split(".")[-1] == NEW_IN_ENCODER
-            _owners[key] = Owner(
-                component,
-                HEAD if new else ENCODER,
-                node.name,
-                key[1],
-                reference,
-                in_torch=key[1] not in node.param_names,
-                in_norm=key[1] in in_norm,
-            )
+            part = ENCODER if id(node) in inside else outside
+            part = HEAD if key[1].split(".")[-1] == NEW_IN_ENCODER else part
+            is_torch = key[1] not in node.param_names
+            owner = Owner(name, part, node.name, key[1], is_torch, key[1] in norms)
+            (in_torch if is_torch else in_thinc)[key] = owner
+    return {**in_torch, **in_thinc}
 
 
-def _norm_tensors(node: Model) -> Set[str]:
-    """RETURNS (Set[str]): names of the gains and biases of torch's norms in a layer."""
-    return {
-        name
-        for shim in torch_shims(node)
-        for path, module in shim._model.named_modules()
-        if NORM_CLASS.search(type(module).__name__)
-        for name, _ in module.named_parameters(prefix=path, recurse=False)
-    }
+def _name_of(model: Model) -> str:
+    """RETURNS (str): the name of a model; those of this package carry the name of
+    their component in the head.
+    """
+    head = model.maybe_get_ref("output_layer")
+    return head.name if head is not None and model.name == "span_model" else model.name
 
 
-def _reference(component: str, pipe: Any) -> Callable[[], Any]:
-    try:
-        return ref(pipe)
-    except TypeError:  # spaCy's ner and parser take no weak reference
-        return partial(_find_pipe, component, pipe.model.id)
+def encoders_in(model: Model) -> List[Model]:
+    """Find the encoders in a model by its structure.
+
+    RETURNS (List[Model]): what layers refer to as `tok2vec`; where none does, all that
+        are made to be listened to, which may be the model itself.
+    """
+    found = [node.maybe_get_ref("tok2vec") for node in model.walk()]
+    referred = [encoder for encoder in found if encoder is not None]
+    return referred or [node for node in model.walk() if _is_encoder(node)]
 
 
-def _find_pipe(component: str, model_id: int) -> Any:
-    """RETURNS (Any): the component of a pipeline that is known, or None."""
-    for nlp in list(_languages):
-        for name, pipe in nlp.components:
-            model = getattr(pipe, "model", None)
-            if name == component and getattr(model, "id", None) == model_id:
-                return pipe
-    return None
+def _is_encoder(node: Model) -> bool:
+    """RETURNS (bool): whether a layer is spaCy's Tok2Vec, a transformer that spaCy can
+    put in the place of its listeners, or a pretrained encoder of this package.
+    """
+    embeds_and_encodes = node.maybe_get_ref("embed") and node.maybe_get_ref("encode")
+    replaces_listeners = "replace_listener" in node.attrs
+    is_ours = any(getattr(shim, "is_encoder", False) for shim in node.shims)
+    return bool(embeds_and_encodes or replaces_listeners or is_ours)
 
 
-def encoder_of(pipe: Any) -> Optional[Model]:
-    """RETURNS (Optional[Model]): the encoder of a component; one that others listen to
-    is encoder throughout.
+def encoders_of(pipe: Any) -> List[Model]:
+    """RETURNS (List[Model]): the encoders of a component; one that others listen to is
+    encoder throughout.
     """
     model = getattr(pipe, "model", None)
     if not isinstance(model, Model):
-        return None
-    return model if hasattr(pipe, "listeners") else model.maybe_get_ref("tok2vec")
+        return []
+    return [model] if hasattr(pipe, "listeners") else encoders_in(model)
 
 
 def tensor_keys(node: Model) -> Iterator[Key]:
@@ -153,61 +173,18 @@ def torch_shims(node: Model) -> List[PyTorchShim]:
     return [shim for shim in node.shims if isinstance(shim, PyTorchShim)]
 
 
-def owner_of(key: Key) -> Optional[Owner]:
-    """RETURNS (Optional[Owner]): None for a tensor of no pipeline that is known."""
-    if key not in _owners:
-        for nlp in list(_languages):
-            register_pipeline(nlp.pipeline)
-    return _owners.get(key)
+def _norm_tensors(node: Model) -> Set[str]:
+    """RETURNS (Set[str]): names of the gains and biases of torch's norms in a layer."""
+    return {
+        name
+        for shim in torch_shims(node)
+        for path, module in shim._model.named_modules()
+        if NORM_CLASS.search(type(module).__name__)
+        for name, _ in module.named_parameters(prefix=path, recurse=False)
+    }
 
 
-def known_owners() -> List[Owner]:
-    """RETURNS (List[Owner]): one for each tensor, with or without gradient, of the
-    components that are still there.
-    """
-    return [owner for owner in _owners.values() if owner.pipe() is not None]
-
-
-def is_frozen(key: Key) -> bool:
-    """RETURNS (bool): whether a tensor shall stay as it is for now."""
-    return key in _frozen
-
-
-def freeze_tensors(keys: Iterable[Key]) -> None:
-    """Let tensors stay as they are; whether they get a gradient is left as it is."""
-    _frozen.update(keys)
-
-
-def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
-    """Let a part of a component stay as it is, or learn again.
-
-    `AdamW` leaves the tensors out. Those of this package's own layers get no gradient
-    meanwhile, which saves the backward pass; other layers would not expect that.
-
-    pipe (Any): the component, registered before.
-    part (str): "encoder" or "head".
-    frozen (bool): whether the part stays as it is.
-    """
-    for node in pipe.model.walk():
-        keys = {key for key in tensor_keys(node) if _is_of(key, pipe, part)}
-        (_frozen.update if frozen else _frozen.difference_update)(keys)
-        for shim in filter(stands_missing_gradients, torch_shims(node)):
-            _set_gradients(shim._model, {name for _, name in keys}, not frozen)
-
-
-def _is_of(key: Key, pipe: Any, part: str) -> bool:
-    owner = _owners.get(key)
-    return owner is not None and owner.pipe() is pipe and owner.part == part
-
-
-def stands_missing_gradients(shim: Any) -> bool:
-    """RETURNS (bool): whether the layer of a shim runs when nothing in it learns."""
-    return getattr(shim, "stands_missing_gradients", False)
-
-
-def _set_gradients(module: nn.Module, names: Set[str], wanted: bool) -> None:
-    for name, parameter in module.named_parameters():
-        if name in names:
-            parameter.requires_grad_(wanted)
-            if not wanted:
-                parameter.grad = None
+def register_pipeline(pipes: Iterable[Named]) -> None:
+    """Do nothing: optimizers find every tensor on their own. Will be removed."""
+    message = Warnings.SW007.format(name="register_pipeline", instead="Leave it out.")
+    warnings.warn(message, DeprecationWarning, stacklevel=2)

@@ -1,45 +1,28 @@
-"""What one process must know of the others when all learn from shares of one batch.
+"""The old place of `total_of`, which is an attribute of components now."""
 
-The loss of a span model is a mean over the windows of a batch. A process that sees only
-a share of the batch asks here for the number of windows in the whole, so that gradients
-of all shares add up to that of the batch. Elsewhere the share is the whole.
-"""
+import sys
+import warnings
+from types import FrameType
+from typing import Optional
 
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Callable, Iterator, NamedTuple
-
-
-class Share(NamedTuple):
-    """How a process takes part.
-
-    total (Callable): adds up the counts of all processes, which must all call it.
-    writes (bool): whether this is the process that writes files.
-    """
-
-    total: Callable[[int], int]
-    writes: bool
-
-
-ALONE = Share(int, True)
-_share: ContextVar[Share] = ContextVar("share", default=ALONE)
+from ..errors import Warnings
 
 
 def total_of(count: int) -> int:
-    """RETURNS (int): the count of something in the whole batch."""
-    return _share.get().total(count)
+    """Add up a count over the processes that learn from shares of one batch.
 
+    Deprecated, and will be removed: give your component an attribute `total_of` with
+    the value `int`, which training by several processes replaces, and call that.
 
-def writes_files() -> bool:
-    """RETURNS (bool): whether it is for this process to write what all have learned."""
-    return _share.get().writes
-
-
-@contextmanager
-def sharing(share: Share) -> Iterator[None]:
-    """Let this process be one of several meanwhile."""
-    token = _share.set(share)
-    try:
-        yield
-    finally:
-        _share.reset(token)
+    RETURNS (int): the count in the whole batch.
+    """
+    instead = "Call an attribute total_of of your component, see docs/training.md."
+    message = Warnings.SW007.format(name="shares.total_of", instead=instead)
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None:
+        found = getattr(frame.f_locals.get("self"), "total_of", None)
+        if found is not None:
+            return int(found(count))
+        frame = frame.f_back
+    return count

@@ -1,13 +1,22 @@
 """A training step by step, as in spaCy's loop."""
 
-from typing import Any
+from typing import Any, Dict
 
-from thinc.api import fix_random_seed
+from spacy.language import Language
+from thinc.api import Model, fix_random_seed
 
 from spacy_spanner.training.optimizer import make_adamw
+from spacy_spanner.training.owners import Key, Owner, owners_of
 
 from ..helpers import NESTED, blank_pipeline, make_examples
 from ..runs import NAME
+
+
+def owners_in(nlp: Language) -> Dict[Key, Owner]:
+    """Find where all tensors of a pipeline belong."""
+    models = [getattr(pipe, "model", None) for _, pipe in nlp.components]
+    found = [owners_of(m, nlp.components) for m in models if isinstance(m, Model)]
+    return {key: owner for owners in found for key, owner in owners.items()}
 
 
 class Loop:

@@ -16,10 +16,12 @@ from spacy_spanner.training.callbacks import (
     make_freeze_encoder,
     make_register_pipeline,
 )
-from spacy_spanner.training.optimizer import gradients, make_adamw
-from spacy_spanner.training.owners import ENCODER, owner_of, set_frozen
+from spacy_spanner.training.frozen import gradients, set_frozen
+from spacy_spanner.training.optimizer import make_adamw
+from spacy_spanner.training.owners import ENCODER
 
 from ..helpers import NESTED, SMALL_ENCODER, blank_pipeline, make_examples, small_model
+from .loops import owners_in
 from .test_optimizer import weights
 
 NAME = "span_biaffine"
@@ -63,8 +65,9 @@ def parts_that_move(nlp: Language, examples: List[Example], optimizer: Any) -> S
     nlp.update(examples, sgd=False)
     for _, pipe in nlp.pipeline:
         pipe.finish_update(optimizer)
+    owners = owners_in(nlp)
     return {
-        owner_of(key).part
+        owners[key].part
         for model, old in zip(models, before)
         for key, weight in weights(model).items()
         if not torch.equal(weight, old[key])

@@ -14,16 +14,13 @@ from torch import nn
 
 from spacy_spanner.models.diffusion.attention import DistanceBias
 from spacy_spanner.training.callbacks import make_freeze_encoder
+from spacy_spanner.training.frozen import set_frozen
 from spacy_spanner.training.groups import default_groups
 from spacy_spanner.training.optimizer import AdamW, make_adamw
-from spacy_spanner.training.owners import (
-    freeze_tensors,
-    owner_of,
-    register_component,
-    tensor_keys,
-)
+from spacy_spanner.training.owners import Owner, owners_of
 
 from ..helpers import FACTORIES, NESTED, blank_pipeline, make_examples, small_model
+from .loops import owners_in
 from .test_optimizer import tensors, weights
 
 NAME = "span_biaffine"
@@ -45,8 +42,9 @@ def moves(optimizer: AdamW) -> Dict[str, float]:
     before = tensors(pipe.model)
     pipe.finish_update(optimizer)
     after = weights(pipe.model)
+    owners = owners_in(nlp)
     return {
-        owner_of(key).name: float((after[key].detach() - weight).abs().max())
+        owners[key].name: float((after[key].detach() - weight).abs().max())
         for key, (weight, _) in before.items()
     }
 
@@ -123,9 +121,10 @@ def test_group_may_decay_on_its_own() -> None:
         model.from_bytes(pipe.model.to_bytes())
         pipe_copy.get_pipe(NAME).update(examples)
         optimizer = make_adamw(groups={"big": group})
-        before = {owner_of(k).name: w for k, (w, _) in tensors(model).items()}
+        owners = owners_of(model)
+        before = {owners[k].name: w for k, (w, _) in tensors(model).items()}
         pipe_copy.get_pipe(NAME).finish_update(optimizer)
-        after = {owner_of(k).name: w for k, w in weights(model).items()}
+        after = {owners[k].name: w for k, w in weights(model).items()}
         (name,) = [name for name in before if name.endswith(".biaffine.weight")]
         moved[decay] = after[name].detach() - before[name]
     torch.testing.assert_close(
@@ -151,8 +150,9 @@ def test_group_may_decay_on_its_own() -> None:
 )
 def test_what_decays_by_its_name(tensor: str, decays: bool) -> None:
     _, head = default_groups(0.1, 0.1, weight_decay=0.5, frozen_steps=0)
-    assert head.decay_of(tensor, 2, None) == (0.5 if decays else 0.0)
-    assert head.decay_of(tensor, 1, None) == 0.0
+    owner = Owner("ner", "head", "layer", tensor, in_torch=True, in_norm=False)
+    assert head.decay_of(2, owner) == (0.5 if decays else 0.0)
+    assert head.decay_of(1, owner) == 0.0
 
 
 def decaying(model: Model) -> Set[str]:
@@ -166,8 +166,9 @@ def decaying(model: Model) -> Set[str]:
                 nn.init.ones_(parameter)
                 parameter.grad = torch.zeros_like(parameter)
     model.finish_update(make_adamw(head=0.5, encoder=0.5, weight_decay=0.1))
+    owners = owners_of(model)
     return {
-        owner_of(key).name
+        owners[key].name
         for key, weight in weights(model).items()
         if (weight.detach() != 1).all()
     }
@@ -203,7 +204,6 @@ def test_norm_with_matrices_does_not_decay() -> None:
     pipe = nlp.get_pipe(NAME)
     (shim,) = pipe.model.get_ref("output_layer").shims
     shim._model.scaled = nn.Sequential(nn.LayerNorm((2, 3)), nn.Linear(2, 3))
-    register_component(NAME, pipe)
     place = f"{NAME}.head.{NAME}.scaled"
     found = {name for name in decaying(pipe.model) if name.startswith(place)}
     assert found == {f"{place}.1.weight"}
@@ -224,7 +224,8 @@ def test_decay_does_not_look_at_the_name_of_the_component() -> None:
                     parameter.grad = torch.zeros_like(parameter)
     pipe.finish_update(make_adamw(head=0.5, weight_decay=0.1))
     after = weights(pipe.model)
-    (key,) = [key for key in before if owner_of(key).tensor.endswith("biaffine.weight")]
+    owners = owners_in(nlp)
+    (key,) = [key for key in before if owners[key].tensor.endswith("biaffine.weight")]
     torch.testing.assert_close(after[key].detach(), 0.95 * before[key])
 
 
@@ -242,8 +243,7 @@ def test_pattern_that_fits_nothing_is_told_once() -> None:
 
 def test_pattern_of_frozen_tensors_is_not_told() -> None:
     nlp, examples = prepared()
-    encoder = nlp.get_pipe(NAME).model.get_ref("tok2vec")
-    freeze_tensors(key for node in encoder.walk() for key in tensor_keys(node))
+    set_frozen(nlp.get_pipe(NAME), "encoder", True)
     group = {"pattern": r"\.encoder\.", "learn_rate": 0.1}
     optimizer = make_adamw(groups={"lower": group})
     with warnings.catch_warnings():

@@ -1,6 +1,7 @@
 """AdamW with groups moves weights exactly as torch's own does."""
 
 import gc
+import weakref
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
@@ -9,12 +10,13 @@ import spacy
 import torch
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import Model, PyTorchShim, fix_random_seed, warmup_linear
+from thinc.api import Model, PyTorchShim, Shim, fix_random_seed, warmup_linear
 from thinc.util import xp2torch
 
+from spacy_spanner.training.frozen import gradients, set_frozen
 from spacy_spanner.training.groups import default_groups
-from spacy_spanner.training.optimizer import gradients, make_adamw
-from spacy_spanner.training.owners import owner_of, set_frozen, tensor_keys
+from spacy_spanner.training.optimizer import make_adamw
+from spacy_spanner.training.owners import Owner, owners_of, tensor_keys
 
 from ..helpers import (
     DATA,
@@ -66,17 +68,19 @@ def weights(model: Model) -> Dict[Key, torch.Tensor]:
 
 
 def step_of_torch(
-    before: Dict[Key, Tuple[torch.Tensor, torch.Tensor]], clip: float, decay: float
+    before: Dict[Key, Tuple[torch.Tensor, torch.Tensor]],
+    owners: Dict[Key, Owner],
+    clip: float,
+    decay: float,
 ) -> Dict[Key, torch.Tensor]:
     groups, moved = [], {}
     for key, (weight, gradient) in before.items():
-        owner = owner_of(key)
-        assert owner is not None
+        owner = owners[key]
         weight = moved[key] = weight.requires_grad_()
         weight.grad = gradient
         rate = ENCODER_RATE if owner.part == "encoder" else HEAD_RATE
         _, part = default_groups(0.0, 0.0, decay, 0)
-        own_decay = part.decay_of(owner.tensor, weight.ndim, owner)
+        own_decay = part.decay_of(weight.ndim, owner)
         group = {"lr": rate, "weight_decay": own_decay}
         groups.append({"params": [weight], **group})
     torch.nn.utils.clip_grad_norm_(list(moved.values()), clip)
@@ -92,8 +96,9 @@ def test_step_equals_that_of_torch(factory: str, clip: float) -> None:
     pipe.update(examples[:2])
     pipe.update(examples[2:])  # gradients add up
     before = tensors(pipe.model)
-    assert {owner_of(key).part for key in before} == {"encoder", "head"}
-    expected = step_of_torch(before, clip, 0.1)
+    owners = owners_of(pipe.model)
+    assert {owners[key].part for key in before} == {"encoder", "head"}
+    expected = step_of_torch(before, owners, clip, 0.1)
     optimizer = make_adamw(
         encoder=ENCODER_RATE, head=HEAD_RATE, weight_decay=0.1, grad_clip=clip
     )
@@ -172,14 +177,22 @@ def test_schedules_move_each_group_on(factory: str) -> None:
     assert rates == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5), (0.5, 0.5)]
 
 
-def test_tensor_that_nobody_registered_is_clipped_alone_as_head() -> None:
-    optimizer = make_adamw(head=0.1, weight_decay=0.0, grad_clip=1.0)
+def test_optimizer_that_no_model_calls_fails() -> None:
     weight, gradient = np.zeros((2,), "f"), np.asarray([30.0, 40.0], "f")
-    with pytest.warns(UserWarning, match=r"SW005.*'W'"):
-        moved, cleared = optimizer((10**9, "W"), weight, gradient)
-    # The first step of Adam has the size of the learning rate.
-    np.testing.assert_allclose(moved, [-0.1, -0.1], rtol=1e-5)
-    assert not cleared.any()
+    with pytest.raises(ValueError, match=r"SP021.*'W'.*finish_update"):
+        make_adamw()((10**9, "W"), weight, gradient)
+    assert not weight.any()
+
+
+def test_tensor_of_neither_thinc_nor_torch_fails() -> None:
+    class OtherShim(Shim):
+        def finish_update(self, optimizer: Any) -> None:
+            optimizer((self.id, "kernel"), np.zeros(2, "f"), np.ones(2, "f"))
+
+    model: Model = Model("net", lambda model, X, is_train: (X, lambda dY: dY))
+    model.shims.append(OtherShim(None))
+    with pytest.raises(ValueError, match=r"SP023.*'kernel'.*'net'"):
+        model.finish_update(make_adamw())
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
@@ -241,14 +254,20 @@ def test_components_without_weak_references_learn_too() -> None:
         example.reference.ents = found
     nlp.initialize(lambda: examples)
     ner: Any = nlp.get_pipe("ner")
-    keys = [key for node in ner.model.walk() for key in tensor_keys(node)]
-    owners = [owner_of(key) for key in keys]
-    assert owners and {owner.component for owner in owners if owner} == {"ner"}
-    assert all(owner is not None and owner.pipe() is ner for owner in owners)
+    owners = owners_of(ner.model, nlp.pipeline)
+    assert {owner.component for owner in owners.values()} == {"ner"}
     optimizer = make_adamw(head=0.01)
     losses = [nlp.update(examples, sgd=optimizer)["ner"] for _ in range(5)]
     assert losses[-1] < losses[0]
-    reference = owners[0].pipe if owners[0] else None
-    del nlp, ner, owners, optimizer
+
+
+def test_optimizer_keeps_no_pipeline_alive() -> None:
+    nlp = blank_pipeline("span_biaffine")
+    examples = make_examples(nlp, NESTED)
+    nlp.initialize(lambda: examples)
+    optimizer = make_adamw(head=0.01)
+    nlp.update(examples, sgd=optimizer)
+    reference = weakref.ref(nlp.get_pipe("span_biaffine"))
+    del nlp
     gc.collect()
-    assert reference is not None and reference() is None
+    assert reference() is None and optimizer.states

@@ -19,10 +19,18 @@ from thinc.api import set_gpu_allocator
 from wasabi import Printer
 
 from ...errors import Errors
-from ..run.random_states import generators_of
-from ..run.saving import Outcome, save_steps
-from ..run.steps import Batch, Evaluate, Info, data_of, run_steps, training_settings
-from ..run.tensor_states import slots_of
+from ..run.checkpoint import storing_callbacks
+from ..run.run_state import generators_of, slots_of
+from ..run.training_loop import (
+    Batch,
+    Evaluate,
+    Info,
+    Outcome,
+    data_of,
+    run_steps,
+    save_steps,
+    training_settings,
+)
 from .team import Team
 from .updates import SharedUpdates, shared_updates
 
@@ -51,6 +59,8 @@ def train_shared(
     if use_gpu >= 0 and allocator:
         set_gpu_allocator(allocator)
     training = training_settings(nlp)
+    for callback in storing_callbacks(training["before_update"]):
+        callback.writes = team.rank == 0
     own = _part_random_numbers(nlp, team, training["seed"])
     team.take_first([slot.weights for slot in slots_of(nlp)])
     batches, evaluate = data_of(nlp, training)

@@ -3,8 +3,8 @@
 Every process is given the whole batch, learns from its share, and then all gradients
 are added up, of Thinc's layers and of torch modules alike, before the optimizer sees
 them. They are sums over the documents of a batch: in spaCy's components by nature, in
-those of this package because each asks for the size of the whole batch
-(`training.shares`).
+those of this package because each asks for the size of the whole batch by its attribute
+`total_of`.
 """
 
 import random
@@ -17,8 +17,7 @@ from spacy.training.loop import subdivide_batch
 from torch import Tensor
 
 from ...training.owners import torch_shims
-from ...training.shares import Share, sharing
-from ..run.tensor_states import Slot, slots_of
+from ..run.run_state import Slot, slots_of
 from .splitting import split_evenly
 
 
@@ -67,6 +66,10 @@ class SharedUpdates:
         self.losses: Dict[str, float] = {}
         self._update = nlp.update
 
+    def total_of(self, count: int) -> int:
+        """RETURNS (int): the sum of what all processes give; all must call this."""
+        return self.team.total(count)
+
     def __call__(
         self,
         examples: Sequence[Example],
@@ -110,16 +113,23 @@ def shared_updates(
 ) -> Iterator[SharedUpdates]:
     """Let `nlp.update` learn from a share of every batch meanwhile.
 
+    Components that take a mean over a batch ask for its size by their attribute
+    `total_of`.
+
     nlp, team, parts, own: see `SharedUpdates`.
-    YIELDS (SharedUpdates): what stands in the place of `nlp.update`.
+    YIELDS (SharedUpdates): what replaces `nlp.update`.
     """
     updates = SharedUpdates(nlp, team, parts=parts, own=own)
+    asking: List[Any] = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "total_of")]
     vars(nlp)["update"] = updates
+    for pipe in asking:
+        pipe.total_of = updates.total_of
     try:
-        with sharing(Share(team.total, writes=team.rank == 0)):
-            yield updates
+        yield updates
     finally:
         del vars(nlp)["update"]
+        for pipe in asking:
+            pipe.total_of = int
 
 
 @contextmanager

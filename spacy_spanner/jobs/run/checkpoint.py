@@ -1,6 +1,7 @@
-"""A training run on disk: written as a whole or not at all, read without pickle.
+"""`spacy_spanner.checkpoint.v1`: a callback that stores a run so that it can go on.
 
-The folder of a run holds one folder for its last stored step:
+A run is written as a whole or not at all, and read without pickle. Its folder holds one
+folder for the last stored step:
 
     step-101/pipeline    what `nlp.to_disk` writes
     step-101/state.json  step, evaluations, random numbers, one record for each tensor
@@ -11,14 +12,27 @@ import json
 import os
 import re
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 import torch
 from spacy.language import Language
+from spacy.util import registry
 from torch import Tensor
 
 from ...errors import Errors
+from ...settings import at_least, require, text
+from ...training.callbacks import ADAMW, BeforeUpdate, single_callbacks
+from ...training.optimizer import AdamW
+from .run_state import (
+    data_digests,
+    find_optimizer,
+    moments_of,
+    random_numbers,
+    random_tensors,
+    tensor_records,
+)
 
 FORMAT = 1
 PIPELINE, STATE, TENSORS = "pipeline", "state.json", "tensors.pt"
@@ -40,8 +54,8 @@ class Checkpoint(NamedTuple):
     evaluations (List[Evaluation]): all so far; the last is of the step before.
     schedule_steps (int): how often the schedules of the optimizer moved on.
     data (Dict[str, str]): digests of the files of the corpora, by setting.
-    random (Dict[str, Any]): see `random_states.random_numbers`.
-    records (Dict[str, Dict[str, Any]]): see `tensor_states.tensor_records`.
+    random (Dict[str, Any]): see `run_state.random_numbers`.
+    records (Dict[str, Dict[str, Any]]): see `run_state.tensor_records`.
     tensors (Dict[str, Tensor]): moments, and random states of torch.
     """
 
@@ -53,6 +67,132 @@ class Checkpoint(NamedTuple):
     random: Dict[str, Any]
     records: Dict[str, Dict[str, Any]]
     tensors: Dict[str, Tensor]
+
+
+@dataclass
+class Run:
+    """A training run that is being stored.
+
+    folder (Path): where to.
+    eval_frequency (int): spaCy evaluates after steps that this divides.
+    data (Dict[str, str]): digests of the data.
+    evaluations (List[Evaluation]): so far.
+    """
+
+    folder: Path
+    eval_frequency: int
+    data: Dict[str, str]
+    evaluations: List[Evaluation] = field(default_factory=list)
+
+
+@dataclass
+class StoreRun:
+    """Stores a run after evaluations, as a callback for `[training.before_update]`.
+
+    What is stored is the state right after an evaluation: just before the next update,
+    when losses have been counted anew and spaCy has saved the pipeline.
+
+    path (Path): folder for the run; it holds the last stored step only.
+    every (int): evaluations from one stored step to the next.
+    run (Optional[Run]): None before the first step; a run that is resumed puts its own
+        here.
+    writes (bool): whether this process is the one that writes files.
+    """
+
+    path: Path
+    every: int
+    run: Optional[Run] = None
+    writes: bool = True
+
+    def __call__(self, nlp: Language, info: Dict[str, Any]) -> None:
+        """Store the run if an evaluation was made after the last step."""
+        if not self.writes:
+            return
+        if info["step"] == 0 or self.run is None:
+            self.run = _begin(nlp, self.path)
+        run, done = self.run, info["step"] - 1
+        if done < 0 or done % run.eval_frequency:
+            return
+        if run.evaluations and run.evaluations[-1].step == done:
+            return  # the run goes on from here
+        run.evaluations.append(Evaluation(last_score(nlp), done))
+        if done // run.eval_frequency % self.every == 0:
+            _store(nlp, run, info)
+
+
+@registry.callbacks("spacy_spanner.checkpoint.v1")
+def make_checkpoint(path: str, every: int = 1) -> StoreRun:
+    """Store the run after evaluations, for `[training.before_update]`.
+
+    path (str): folder for the run; it holds the last stored step only.
+    every (int): evaluations from one stored step to the next.
+    RETURNS (Callable): the callback.
+    """
+    require(text, path=path)
+    require(at_least(1), every=every)
+    return StoreRun(Path(path), every)
+
+
+def storing_callbacks(before_update: Optional[BeforeUpdate]) -> Iterator[StoreRun]:
+    """YIELDS (StoreRun): those among the callbacks of a training."""
+    for callback in single_callbacks(before_update):
+        if isinstance(callback, StoreRun):
+            yield callback
+
+
+def _begin(nlp: Language, folder: Path) -> Run:
+    """Refuse at the first step what could not be stored later.
+
+    RAISES (ValueError): SP110 for other optimizers, SP111 where a run is stored.
+    """
+    config = nlp.config.interpolate()
+    require_adamw(config["training"]["optimizer"])
+    stored = last_checkpoint(folder)
+    if stored is not None:
+        step = stored.name.rsplit("-", 1)[1]
+        raise ValueError(Errors.SP111.format(folder=folder, step=step))
+    return Run(folder, config["training"]["eval_frequency"], data_digests(config))
+
+
+def require_adamw(block: Dict[str, Any]) -> None:
+    """RAISES (ValueError): SP110 if a block of a config makes another optimizer."""
+    optimizer = registry.resolve({"optimizer": block})["optimizer"]
+    if not isinstance(optimizer, AdamW):
+        name = block["@optimizers"]
+        raise ValueError(Errors.SP110.format(wanted=ADAMW, optimizer=name))
+
+
+def last_score(nlp: Language) -> float:
+    """Compute the score of the last evaluation as spaCy's training loop does.
+
+    It puts the single scores into the meta data of the pipeline right after.
+
+    RETURNS (float): the weighted sum.
+    """
+    weights = nlp.config["training"]["score_weights"]
+    scores = nlp.meta.get("performance", {})
+    return sum(
+        scores.get(name, 0.0) * weight
+        for name, weight in weights.items()
+        if weight is not None
+    )
+
+
+def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
+    optimizer = find_optimizer(nlp, info["step"])
+    if optimizer is None:
+        return  # no update has moved anything: to begin anew loses nothing
+    checkpoint = Checkpoint(
+        step=info["step"],
+        epoch=info["epoch"],
+        evaluations=run.evaluations,
+        schedule_steps=optimizer.n_schedule_steps,
+        data=run.data,
+        random=random_numbers(nlp),
+        records=tensor_records(nlp, optimizer),
+        tensors={**moments_of(nlp, optimizer), **random_tensors()},
+    )
+    write_checkpoint(run.folder, nlp, checkpoint)
 
 
 def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Path:

@@ -6,22 +6,47 @@ batch and the stored score, and moves nothing, because a pipeline that was just 
 has no gradients. All that was stored beside the pipeline is restored right after it.
 """
 
+import sys
+import warnings
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
+from typing import IO, Any, Dict, Iterator, NamedTuple, Optional, Tuple
 
 from spacy.language import Language
+from spacy.training.loop import DIR_MODEL_BEST
 from spacy.util import load_config, load_model
 from thinc.api import Config, set_gpu_allocator
 
-from ...errors import Errors
+from ...errors import Errors, Warnings
 from ...training.callbacks import BeforeUpdate
-from .checkpoint import PIPELINE, Checkpoint, last_checkpoint, read_checkpoint
-from .digests import data_digests, data_paths
-from .random_states import PYTHON, python_state, restore_random
-from .steps import Evaluate, Info, data_of, run_steps, training_settings
-from .storing import Run, require_adamw, runs
-from .tensor_states import require_same_tensors, restore_tensors
+from .checkpoint import (
+    PIPELINE,
+    Checkpoint,
+    Run,
+    last_checkpoint,
+    read_checkpoint,
+    require_adamw,
+    storing_callbacks,
+)
+from .run_state import (
+    PYTHON,
+    data_digests,
+    data_paths,
+    python_state,
+    require_same_tensors,
+    restore_random,
+    restore_tensors,
+)
+from .training_loop import (
+    Evaluate,
+    Info,
+    Outcome,
+    data_of,
+    run_steps,
+    save_pipeline,
+    save_steps,
+    training_settings,
+)
 
 
 class Remainder(NamedTuple):
@@ -69,7 +94,9 @@ def load_run(
     batches, evaluate = data_of(nlp, training)
     words, rest = _pass_over(batches, checkpoint, training["seed"])
     scores = list(checkpoint.evaluations)
-    runs[nlp] = Run(folder, training["eval_frequency"], checkpoint.data, scores)
+    run = Run(folder, training["eval_frequency"], checkpoint.data, scores)
+    for callback in storing_callbacks(training["before_update"]):
+        callback.run = run
     return Remainder(nlp, training, checkpoint, rest, evaluate, words)
 
 
@@ -171,3 +198,37 @@ def _restore(run: Remainder) -> None:
     while optimizer.n_schedule_steps < checkpoint.schedule_steps:
         optimizer.step_schedules()
     restore_random(run.nlp, checkpoint.random, checkpoint.tensors)
+
+
+def finish_run(
+    run: Remainder,
+    output: Optional[Path] = None,
+    *,
+    stdout: IO = sys.stdout,
+    stderr: IO = sys.stderr,
+) -> int:
+    """Train for the steps that remain, with the logger of the config.
+
+    run (Remainder): what `load_run` gives.
+    output (Optional[Path]): gets model-last and model-best. A model-best that is there
+        stays until a better one comes.
+    stdout, stderr (IO): for the logger.
+    RETURNS (int): steps that were trained; 0 if the run was complete.
+    """
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        _keep_best(run, output)
+    outcome = Outcome(run.nlp, run.training, output)
+    return save_steps(outcome, continue_training(run), stdout=stdout, stderr=stderr)
+
+
+def _keep_best(run: Remainder, output: Path) -> None:
+    """See to the best model so far: the stored one, or what the first run has saved."""
+    evaluations = run.checkpoint.evaluations
+    best = max(evaluations)  # of equal scores the later one, as spaCy saves it
+    if evaluations[-1].score == best.score:
+        save_pipeline(run.nlp, run.training, output / DIR_MODEL_BEST)
+    elif not (output / DIR_MODEL_BEST).exists():
+        score = f"{best.score:.4f}"
+        message = Warnings.SW110.format(step=best.step, score=score, folder=output)
+        warnings.warn(message, stacklevel=3)

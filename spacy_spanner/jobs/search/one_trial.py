@@ -20,7 +20,7 @@ from ...evaluation.analyses.dev_loss import find_component, mean_loss, prepare_e
 from ...evaluation.predicting import Track, predict, read_corpus, untracked
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json
-from ..run.steps import data_of, run_steps, training_settings
+from ..run.training_loop import data_of, run_steps, training_settings
 from .trials import CONFIG, LOG, MODEL, RESULT, TRIAL, Plan, Trial
 from .variants import Variant
 

@@ -15,9 +15,9 @@ from spacy_spanner.jobs.parallel.updates import (
     drawing_from,
     shared_updates,
 )
-from spacy_spanner.jobs.run.tensor_states import slots_of
+from spacy_spanner.jobs.run.run_state import slots_of
 from spacy_spanner.training.owners import torch_shims
-from spacy_spanner.training.shares import total_of, writes_files
+from spacy_spanner.training.shares import total_of
 
 from ...helpers import (
     CROSSING,
@@ -185,27 +185,56 @@ def test_losses_are_those_of_shares() -> None:
 
 def test_update_is_spacys_own_afterwards() -> None:
     nlp = copy_of(no_dropout("span_biaffine"))
+    pipe: Any = nlp.get_pipe("span_biaffine")
 
     def work(team: ThreadTeam) -> None:
-        with shared_updates(nlp, team, parts=1, own=random.Random(0)):
+        with shared_updates(nlp, team, parts=1, own=random.Random(0)) as updates:
             assert "update" in vars(nlp)
-            assert writes_files()
-            assert total_of(3) == 3
+            assert pipe.total_of == updates.total_of
+            assert pipe.total_of(3) == 3
 
     in_threads(1, work)
     assert "update" not in vars(nlp)
-    assert writes_files() and total_of(5) == 5
+    assert pipe.total_of is int
 
 
-def test_only_the_first_process_writes_and_counts_are_added() -> None:
+def test_counts_of_all_processes_are_added() -> None:
     nlp = copy_of(no_dropout("span_biaffine"))
     copies = [nlp, copy_of(nlp)]
 
     def work(team: ThreadTeam) -> Any:
-        with shared_updates(copies[team.rank], team, parts=1, own=random.Random(0)):
-            return writes_files(), total_of(team.rank + 1)
+        mine = copies[team.rank]
+        with shared_updates(mine, team, parts=1, own=random.Random(0)):
+            return mine.get_pipe("span_biaffine").total_of(team.rank + 1)
 
-    assert in_threads(2, work) == [(True, 3), (False, 3)]
+    assert in_threads(2, work) == [3, 3]
+
+
+class TenfoldTeam(ThreadTeam):
+    """One process that believes in nine others like it."""
+
+    def __init__(self) -> None:
+        self.rank, self.size = 0, 1
+
+    def total(self, count: int) -> int:
+        return 10 * count
+
+    def any_of(self, flags: Sequence[bool]) -> List[bool]:
+        return list(flags)
+
+
+def test_old_place_of_total_of_still_works() -> None:
+    """Components written for the release before call it in their update."""
+    nlp = copy_of(no_dropout("span_biaffine"))
+    pipe: Any = nlp.get_pipe("span_biaffine")
+    seen: List[int] = []
+    pipe.update = lambda batch, **options: seen.append(total_of(len(batch)))
+    examples = make_examples(nlp, DATA[:3])
+    with pytest.warns(DeprecationWarning, match=r"SW007.*total_of"):
+        nlp.update(examples, sgd=False)  # type: ignore[arg-type]
+        with shared_updates(nlp, TenfoldTeam(), parts=1, own=random.Random(0)):
+            nlp.update(examples, sgd=False)  # type: ignore[arg-type]
+    assert seen == [3, 30]
 
 
 def with_two_teams(change: Callable[[Language, int], None]) -> List[Language]:

@@ -1,5 +1,7 @@
 """Random numbers, tensors and optimizers that are restored go on alike."""
 
+import copy
+import pickle
 import random
 from typing import List
 
@@ -9,22 +11,22 @@ import torch
 from thinc.api import fix_random_seed
 
 from spacy_spanner.jobs.run import checkpoint as storage
-from spacy_spanner.jobs.run.random_states import (
+from spacy_spanner.jobs.run.run_state import (
+    find_optimizer,
+    moments_of,
     random_numbers,
     random_tensors,
     restore_random,
-)
-from spacy_spanner.jobs.run.tensor_states import (
-    moments_of,
-    optimizer_of,
     restore_tensors,
     slots_of,
     tensor_records,
 )
+from spacy_spanner.training.frozen import frozen_keys, set_frozen
 from spacy_spanner.training.optimizer import AdamW, make_adamw
-from spacy_spanner.training.owners import set_frozen, tensor_keys
+from spacy_spanner.training.owners import tensor_keys
+from spacy_spanner.training.plans import optimizer_of
 
-from ...helpers import NESTED, blank_pipeline, copy_of, make_examples
+from ...helpers import NESTED, blank_pipeline, copy_of, make_examples, small_model
 from ...runs import NAME
 from ...training.loops import Loop
 from ...training.test_optimizer import weights
@@ -67,15 +69,15 @@ def trained_loop(steps: int = 3) -> Loop:
 
 def restored_copy(loop: Loop) -> Loop:
     """Write and read all, as another process would."""
-    copy = Loop()
-    copy.nlp = copy_of(loop.nlp)
-    copy.examples = make_examples(copy.nlp, NESTED)
-    copy.optimizer = optimizer()
+    other = Loop()
+    other.nlp = copy_of(loop.nlp)
+    other.examples = make_examples(other.nlp, NESTED)
+    other.optimizer = optimizer()
     records = tensor_records(loop.nlp, loop.optimizer)
     moments = moments_of(loop.nlp, loop.optimizer)
     moments = {name: tensor.clone() for name, tensor in moments.items()}
-    restore_tensors(copy.nlp, copy.optimizer, records, moments)
-    return copy
+    restore_tensors(other.nlp, other.optimizer, records, moments)
+    return other
 
 
 def take_steps(loop: Loop, steps: int = 3) -> List[torch.Tensor]:
@@ -92,8 +94,8 @@ def test_restored_optimizer_goes_on_alike(part: str) -> None:
     loop = trained_loop()
     if part:
         set_frozen(loop.nlp.get_pipe(NAME), part, True)
-    copy = restored_copy(loop)
-    pairs = zip(take_steps(loop), take_steps(copy), strict=True)
+    other = restored_copy(loop)
+    pairs = zip(take_steps(loop), take_steps(other), strict=True)
     assert all(torch.equal(one, other) for one, other in pairs)
 
 
@@ -102,9 +104,9 @@ def test_restored_tensors_know_what_they_knew() -> None:
     set_frozen(loop.nlp.get_pipe(NAME), "head", True)
     module = loop.nlp.get_pipe(NAME).model.get_ref("output_layer").shims[0].module
     assert not any(weight.requires_grad for weight in module.parameters())
-    copy = restored_copy(loop)
+    other = restored_copy(loop)
     known = tensor_records(loop.nlp, loop.optimizer)
-    assert tensor_records(copy.nlp, copy.optimizer) == known
+    assert tensor_records(other.nlp, other.optimizer) == known
     assert {record["gradient"] for record in known.values()} == {True, False}
     assert {record["learns"] for record in known.values()} == {True, False}
     assert {record["frozen"] for record in known.values()} == {True, False}
@@ -122,11 +124,38 @@ def test_places_are_the_same_for_equal_pipelines() -> None:
 
 def test_optimizer_is_found_by_its_tensors_and_steps() -> None:
     loop, other = trained_loop(2), trained_loop(2)
-    assert optimizer_of(blank_pipeline(NAME), 2) is None
-    assert optimizer_of(loop.nlp, 2) is loop.optimizer
-    assert optimizer_of(other.nlp, 2) is other.optimizer
-    used = {}
+    assert find_optimizer(blank_pipeline(NAME), 2) is None
+    assert find_optimizer(loop.nlp, 2) is loop.optimizer
+    assert find_optimizer(other.nlp, 2) is other.optimizer
     for steps in (1, 3, 4):
-        loop.optimizer = used[steps] = optimizer()
+        loop.optimizer = optimizer()
         loop.run(lambda nlp, info: None, steps)
-    assert [optimizer_of(loop.nlp, steps) for steps in used] == [*used.values()]
+        assert find_optimizer(loop.nlp, steps) is loop.optimizer
+
+
+def test_optimizer_of_this_run_is_found_beside_an_earlier_one() -> None:
+    """A component that does not learn any more still has the note of the first run."""
+    nlp = blank_pipeline(NAME)
+    nlp.add_pipe(NAME, name="other", config={"model": small_model(NAME)})
+    examples = make_examples(nlp, NESTED)
+    nlp.initialize(lambda: examples)
+    used = [optimizer(), optimizer()]
+    for learning, one in zip(nlp.pipe_names, used):
+        nlp.update(examples, sgd=one, exclude={*nlp.pipe_names} - {learning})
+    used[1].step_schedules()
+    assert find_optimizer(nlp, 1) is used[1]
+    assert find_optimizer(nlp, 0) is used[0]
+
+
+def test_notes_of_training_are_neither_stored_nor_copied() -> None:
+    loop = trained_loop()
+    set_frozen(loop.nlp.get_pipe(NAME), "encoder", True)
+    model = loop.nlp.get_pipe(NAME).model
+    assert optimizer_of(model) is loop.optimizer and frozen_keys(model)
+    stored = copy_of(loop.nlp).get_pipe(NAME).model  # by bytes
+    assert optimizer_of(stored) is None and not frozen_keys(stored)
+    copies = [model.copy(), copy.deepcopy(loop.nlp.get_pipe(NAME)).model]
+    copies += [pickle.loads(pickle.dumps(loop.nlp.get_pipe(NAME))).model]
+    for one in copies:
+        assert optimizer_of(one) is None
+        assert len(frozen_keys(one)) == len(frozen_keys(model))

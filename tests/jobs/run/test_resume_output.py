@@ -8,8 +8,7 @@ from typing import Any, Dict
 
 import pytest
 
-from spacy_spanner.jobs.run.continued import finish_run
-from spacy_spanner.jobs.run.resuming import load_run
+from spacy_spanner.jobs.run.resuming import finish_run, load_run
 
 from ...runs import (
     assert_same_weights,

@@ -10,8 +10,14 @@ import torch
 from spacy.language import Language
 
 from spacy_spanner.jobs.run import checkpoint as storage
-from spacy_spanner.jobs.run.checkpoint import last_checkpoint, read_checkpoint
-from spacy_spanner.jobs.run.storing import last_score, make_checkpoint
+from spacy_spanner.jobs.run.checkpoint import (
+    last_checkpoint,
+    last_score,
+    make_checkpoint,
+    read_checkpoint,
+    storing_callbacks,
+)
+from spacy_spanner.training.callbacks import make_callbacks, make_freeze_encoder
 
 from ...training.loops import Loop
 
@@ -60,6 +66,32 @@ def test_checkpoint_before_any_update_is_left_out(tmp_path: Path) -> None:
     for step in (0, 1):
         callback(loop.nlp, {"step": step, "epoch": 0})
     assert not (tmp_path / "run").exists()
+
+
+def test_checkpoint_of_another_process_writes_nothing(tmp_path: Path) -> None:
+    callback = make_checkpoint(str(tmp_path / "run"))
+    callback.writes = False
+    Loop().run(callback, 4)
+    assert not (tmp_path / "run").exists()
+
+
+def test_checkpoint_is_found_inside_of_joined_callbacks(tmp_path: Path) -> None:
+    storing = make_checkpoint(str(tmp_path))
+    joined = make_callbacks({"freeze": make_freeze_encoder(), "store": storing})
+    outer = make_callbacks({"inner": joined})
+    assert [*storing_callbacks(storing)] == [*storing_callbacks(outer)] == [storing]
+    assert not [*storing_callbacks(None)]
+
+
+def test_two_runs_in_one_process_are_apart(tmp_path: Path) -> None:
+    loops = [Loop(), Loop()]
+    callbacks = [make_checkpoint(str(tmp_path / name)) for name in ("one", "two")]
+    for _ in range(4):
+        for loop, callback in zip(loops, callbacks):
+            loop.run(callback, 1)
+    for name in ("one", "two"):
+        stored = read_checkpoint(last_checkpoint(tmp_path / name))
+        assert stored.evaluations == [(1.0, 0), (2.5, 2)]
 
 
 def test_checkpoint_with_another_optimizer_fails(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""What spaCy's `train` does around its loop: print, and save the pipelines.
+"""spaCy's own training loop, called in one place, and what its `train` does around it:
+print, and save the pipelines.
 
 Unlike there, a pipeline takes its place only when it is complete on the disk, so that
 whatever ends the training leaves the one before.
@@ -6,18 +7,98 @@ whatever ends the training leaves the one before.
 
 import shutil
 from pathlib import Path
-from typing import IO, Any, Dict, Iterable, NamedTuple, Optional, Tuple
+from typing import (
+    IO,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    NamedTuple,
+    Optional,
+    Tuple,
+)
 
 from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
 from spacy.training.loop import (
     DIR_MODEL_BEST,
     DIR_MODEL_LAST,
     create_before_to_disk_callback,
+    create_evaluation_callback,
+    create_train_batches,
+    train_while_improving,
     update_meta,
 )
+from spacy.util import fix_random_seed, registry, resolve_dot_names
 
 from ...files import new_folder
-from .steps import Info
+
+Batch = Any
+Info = Dict[str, Any]
+Evaluate = Callable[[], Tuple[float, Dict[str, Any]]]
+# A batch, what spaCy tells its loggers after it, and whether the pipeline is the best
+# so far; None if it was not evaluated.
+Step = Tuple[Batch, Info, Optional[bool]]
+
+
+def training_settings(nlp: Language) -> Dict[str, Any]:
+    """Set the seed and resolve `[training]`, in the order of spaCy's `train`.
+
+    nlp (Language): an initialized pipeline with its config.
+    RETURNS (Dict[str, Any]): the block.
+    """
+    config = nlp.config.interpolate()
+    if config["training"]["seed"] is not None:
+        fix_random_seed(config["training"]["seed"])
+    return registry.resolve(config["training"], schema=ConfigSchemaTraining)
+
+
+def data_of(
+    nlp: Language, training: Dict[str, Any]
+) -> Tuple[Iterator[Tuple[int, Batch]], Evaluate]:
+    """Find what a pipeline learns from and is measured on.
+
+    training (Dict[str, Any]): the block of the config, resolved.
+    RETURNS (Tuple[Iterator, Callable]): epochs and batches; and spaCy's evaluation.
+    """
+    names = [training["train_corpus"], training["dev_corpus"]]
+    train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
+    batches = create_train_batches(
+        nlp, train_corpus, training["batcher"], training["max_epochs"]
+    )
+    return batches, create_evaluation_callback(
+        nlp, dev_corpus, training["score_weights"]
+    )
+
+
+def run_steps(
+    nlp: Language,
+    training: Dict[str, Any],
+    batches: Iterable[Tuple[int, Batch]],
+    evaluate: Evaluate,
+) -> Iterator[Step]:
+    """Train until the end that the settings name.
+
+    training (Dict[str, Any]): the block of the config, resolved.
+    batches (Iterable[Tuple[int, Batch]]): with the epoch of each.
+    evaluate (Evaluate): called after steps that `eval_frequency` divides.
+    YIELDS (Step): one for each batch.
+    """
+    yield from train_while_improving(
+        nlp,
+        training["optimizer"],
+        batches,
+        evaluate,
+        dropout=training["dropout"],
+        accumulate_gradient=training["accumulate_gradient"],
+        patience=training["patience"],
+        max_steps=training["max_steps"],
+        eval_frequency=training["eval_frequency"],
+        exclude=training["frozen_components"],
+        annotating_components=training["annotating_components"],
+        before_update=training["before_update"],
+    )
 
 
 class Outcome(NamedTuple):

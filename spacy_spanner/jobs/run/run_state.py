@@ -1,0 +1,295 @@
+"""All that a training run depends on beside weights and config: data, random numbers,
+and what the optimizer and the pipeline know of each tensor.
+
+What goes into JSON is plain numbers, whose integers are of any size in Python; states
+of torch are tensors and stay so. Thinc numbers layers anew in every process, so that a
+tensor is named by its place: the component, the number of the layer in the order of
+`model.walk()`, and its name.
+"""
+
+import hashlib
+import random
+from pathlib import Path
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+    cast,
+)
+
+import numpy as np
+import torch
+from spacy.language import Language
+from spacy.util import dict_to_dot
+from thinc.api import Model
+from thinc.types import FloatsXd
+from thinc.util import xp2torch
+from torch import Tensor, nn
+
+from ...errors import Errors
+from ...training.frozen import frozen_names, mark_frozen
+from ...training.optimizer import AdamW, State
+from ...training.owners import Key, torch_shims
+from ...training.plans import note_optimizer, optimizer_of
+
+BLOCK_SIZE = 2**20
+PYTHON = "python"
+TORCH, CUDA = "torch", "cuda."
+# How a file of tensors calls the fields of `optimizer.State`.
+MOMENTS = State._fields
+
+
+# --------------------------------------------------------------------- data
+
+
+def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
+    """Compute a digest of all files that the corpora of a training run name.
+
+    config (Dict[str, Any]): interpolated.
+    RETURNS (Dict[str, str]): by setting, such as "corpora.train.path".
+    """
+    return {name: digest(path) for name, path in data_paths(config) if path.exists()}
+
+
+def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
+    """YIELDS (Tuple[str, Path]): every text among the settings of the train and dev
+    corpus, as it may be a path.
+    """
+    training = config["training"]
+    corpora = tuple(f"{training[name]}." for name in ("train_corpus", "dev_corpus"))
+    for name, value in dict_to_dot(config).items():
+        is_setting = name.startswith(corpora) and ".@" not in name
+        if is_setting and isinstance(value, (str, Path)) and value:
+            yield name, Path(value)
+
+
+def digest(path: Path) -> str:
+    """RETURNS (str): SHA-256 of a file, or of all below a folder and their names; what
+    python keeps beside its sources does not count.
+    """
+    found = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file() and file.parent.name != "__pycache__":
+            found.update(str(file.relative_to(path)).encode("utf8"))
+            with file.open("rb") as stream:
+                while block := stream.read(BLOCK_SIZE):
+                    found.update(block)
+    return found.hexdigest()
+
+
+# ------------------------------------------------------------ random numbers
+
+
+def random_numbers(nlp: Language) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): states of python, numpy, and the components, plain."""
+    generators = {name: rng.bit_generator.state for name, rng in generators_of(nlp)}
+    kind, keys, *rest = np.random.get_state()
+    return {
+        PYTHON: python_state(),
+        "numpy": [kind, np.asarray(keys).tolist(), *rest],
+        "generators": generators,
+    }
+
+
+def python_state() -> Any:
+    """RETURNS (Any): the state of python's `random`, as JSON gives it back."""
+    version, numbers, gauss = random.getstate()
+    return [version, list(numbers), gauss]
+
+
+def random_tensors() -> Dict[str, Tensor]:
+    """RETURNS (Dict[str, Tensor]): states of torch, on CPU and every CUDA device."""
+    states = {TORCH: torch.random.get_rng_state()}
+    if torch.cuda.is_available():
+        found = torch.cuda.get_rng_state_all()
+        states.update({f"{CUDA}{device}": state for device, state in enumerate(found)})
+    return states
+
+
+def restore_random(
+    nlp: Language, numbers: Dict[str, Any], tensors: Dict[str, Tensor]
+) -> None:
+    """Let all streams go on from where they stood.
+
+    numbers (Dict[str, Any]): of `random_numbers`.
+    tensors (Dict[str, Tensor]): of `random_tensors`; what concerns devices that are
+        not here is left out.
+    """
+    version, state, gauss = numbers[PYTHON]
+    random.setstate((version, tuple(state), gauss))
+    np.random.set_state(tuple(numbers["numpy"]))
+    for name, rng in generators_of(nlp):
+        if name in numbers["generators"]:
+            rng.bit_generator.state = numbers["generators"][name]
+    torch.random.set_rng_state(tensors[TORCH])
+    for device in range(torch.cuda.device_count()):
+        if f"{CUDA}{device}" in tensors:
+            torch.cuda.set_rng_state(tensors[f"{CUDA}{device}"], device)
+
+
+def generators_of(nlp: Language) -> Iterator[Tuple[str, np.random.Generator]]:
+    """YIELDS (Tuple[str, Generator]): the components' own, by component and name."""
+    for component, pipe in nlp.pipeline:
+        for name, value in getattr(pipe, "__dict__", {}).items():
+            if isinstance(value, np.random.Generator):
+                yield f"{component}.{name}", value
+
+
+# ------------------------------------------------------------------ tensors
+
+
+class Slot(NamedTuple):
+    """A tensor of a pipeline.
+
+    place (str): its name in any process.
+    key (Key): its name in this one.
+    node (Model): its layer.
+    parameter (Optional[nn.Parameter]): the tensor itself, if it is torch's.
+    """
+
+    place: str
+    key: Key
+    node: Model
+    parameter: Optional[nn.Parameter]
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether there is a gradient, which also may be zero."""
+        if self.parameter is not None:
+            return self.parameter.grad is not None
+        return bool(self.node.has_grad(self.key[1]))
+
+    @property
+    def weights(self) -> Tensor:
+        """The weights themselves, no copy."""
+        if self.parameter is not None:
+            return self.parameter.data
+        return xp2torch(cast(FloatsXd, self.node.get_param(self.key[1])))
+
+    @property
+    def gradient(self) -> Tensor:
+        """The gradient itself, no copy; there must be one."""
+        if self.parameter is not None:
+            return cast(Tensor, self.parameter.grad)
+        return xp2torch(cast(FloatsXd, self.node.get_grad(self.key[1])))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.weights.device
+
+    @property
+    def learns(self) -> bool:
+        """Whether torch computes a gradient; Thinc always does."""
+        return self.parameter is None or self.parameter.requires_grad
+
+    def set_zero_gradient(self) -> None:
+        """Let there be a gradient of zeros.
+
+        Optimizers are called for these too: their moments fade and the weights decay.
+        """
+        if self.parameter is not None:
+            self.parameter.grad = torch.zeros_like(self.parameter)
+        else:
+            weights = cast(FloatsXd, self.node.get_param(self.key[1]))
+            zeros = self.node.ops.alloc(weights.shape, dtype=weights.dtype)
+            self.node.set_grad(self.key[1], cast(FloatsXd, zeros))
+
+
+def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
+    """YIELDS (Slot): every tensor of the components that are trained with, but those
+    whose names are excluded.
+    """
+    for component, pipe in nlp.pipeline:
+        model = None if component in exclude else getattr(pipe, "model", None)
+        for index, node in enumerate(model.walk() if isinstance(model, Model) else ()):
+            for name in node.param_names:
+                place = f"{component}/{index}/{name}"
+                yield Slot(place, (node.id, name), node, None)
+            for number, shim in enumerate(torch_shims(node)):
+                for name, parameter in shim._model.named_parameters():
+                    place = f"{component}/{index}.{number}/{name}"
+                    yield Slot(place, (shim.id, name), node, parameter)
+
+
+def find_optimizer(nlp: Language, step: int) -> Optional[AdamW]:
+    """Find the optimizer that trains a pipeline; spaCy hands it to no callback.
+
+    step (int): how many steps are done, which tells it from an earlier one, of
+        components that do not learn any more.
+    RETURNS (Optional[AdamW]): None if none has moved a tensor of the pipeline.
+    """
+    noted = [optimizer_of(model) for model in _models_of(nlp)]
+    keys = {slot.key for slot in slots_of(nlp)}
+    found = [one for one in noted if one and not keys.isdisjoint(one.states)]
+    return max(found, key=lambda one: one.n_schedule_steps == step, default=None)
+
+
+def _models_of(nlp: Language) -> List[Model]:
+    models = [getattr(pipe, "model", None) for _, pipe in nlp.pipeline]
+    return [model for model in models if isinstance(model, Model)]
+
+
+def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]:
+    """RETURNS (Dict[str, Dict[str, Any]]): plain values of each tensor, by place."""
+    return {
+        slot.place: {
+            "updates": optimizer.nr_update.get(slot.key, 0),
+            "gradient": slot.has_gradient,
+            "frozen": slot.key[1] in frozen_names(slot.node),
+            "learns": slot.learns,
+        }
+        for slot in slots_of(nlp)
+    }
+
+
+def moments_of(nlp: Language, optimizer: AdamW) -> Dict[str, Tensor]:
+    """RETURNS (Dict[str, Tensor]): the optimizer's state, by place and field."""
+    return {
+        f"{slot.place}/{field}": tensor
+        for slot in slots_of(nlp)
+        if slot.key in optimizer.states
+        for field, tensor in zip(MOMENTS, optimizer.states[slot.key])
+    }
+
+
+def restore_tensors(
+    nlp: Language,
+    optimizer: AdamW,
+    records: Dict[str, Dict[str, Any]],
+    moments: Dict[str, Tensor],
+) -> None:
+    """Give an optimizer and a pipeline back what they knew.
+
+    records, moments (Dict): of `tensor_records` and `moments_of`.
+    """
+    for slot in slots_of(nlp):
+        saved = records[slot.place]
+        mark_frozen(slot.node, [slot.key[1]], saved["frozen"])
+        if slot.parameter is not None:
+            slot.parameter.requires_grad_(saved["learns"])
+        if saved["gradient"]:
+            slot.set_zero_gradient()
+        optimizer.nr_update[slot.key] = saved["updates"]
+        if f"{slot.place}/{MOMENTS[0]}" in moments:
+            stored = (moments[f"{slot.place}/{field}"] for field in MOMENTS)
+            optimizer.states[slot.key] = State(*(one.to(slot.device) for one in stored))
+    for model in _models_of(nlp):
+        note_optimizer(model, optimizer)
+
+
+def require_same_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:
+    """Compare the tensors of a pipeline with those that are known.
+
+    records (Dict[str, Dict[str, Any]]): of `tensor_records`.
+    RAISES (ValueError): SP113 when they are others.
+    """
+    different = sorted({slot.place for slot in slots_of(nlp)} ^ set(records))
+    if different:
+        count = len(different)
+        raise ValueError(Errors.SP113.format(count=count, tensor=different[0]))

@@ -1,0 +1,96 @@
+"""Which tensors learn, and which are frozen: their layers carry the mark.
+
+`Model.attrs` holds the names of a layer's frozen tensors as a frozenset. It is copied
+and pickled with the layer, and as msgpack has no sets, Thinc never writes it to disk.
+"""
+
+from typing import Any, Callable, Collection, FrozenSet, List, Optional, Set, cast
+
+from thinc.api import Model
+from thinc.types import FloatsXd
+from thinc.util import xp2torch
+from torch import Tensor
+
+from .owners import Key, owners_of, tensor_keys, torch_shims
+
+FROZEN = "spanner_frozen"
+
+
+def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
+    """Keep a part of a component as it is, or let it learn again.
+
+    `AdamW` leaves the tensors out. Those of this package's own layers get no gradient
+    meanwhile, which saves the backward pass; other layers would not expect that.
+
+    pipe (Any): the component.
+    part (str): "encoder" or "head".
+    frozen (bool): whether the part stays as it is.
+    """
+    owners = owners_of(pipe.model, [("", pipe)])
+    for node in pipe.model.walk():
+        names = [key[1] for key in tensor_keys(node) if owners[key].part == part]
+        mark_frozen(node, names, frozen)
+
+
+def mark_frozen(node: Model, names: Collection[str], frozen: bool) -> None:
+    """Freeze tensors of one layer, or let those that were frozen learn again.
+
+    node (Model): the layer.
+    names (Collection[str]): names of the tensors.
+    frozen (bool): whether they stay as they are.
+    """
+    before = frozen_names(node)
+    after = before.union(names) if frozen else before.difference(names)
+    if after == before:
+        return
+    if after:
+        node.attrs[FROZEN] = after
+    else:
+        node.attrs.pop(FROZEN, None)
+    for shim in filter(runs_without_gradients, torch_shims(node)):
+        for name, parameter in shim._model.named_parameters():
+            if name in before ^ after:
+                parameter.requires_grad_(not frozen)
+                parameter.grad = None if frozen else parameter.grad
+
+
+def runs_without_gradients(shim: Any) -> bool:
+    """RETURNS (bool): whether the layer of a shim runs when nothing in it learns."""
+    return getattr(shim, "stands_missing_gradients", False)
+
+
+def frozen_names(node: Model) -> FrozenSet[str]:
+    """RETURNS (FrozenSet[str]): names of the frozen tensors of a layer."""
+    names: FrozenSet[str] = node.attrs.get(FROZEN, frozenset())
+    return names
+
+
+def frozen_keys(model: Model) -> Set[Key]:
+    """RETURNS (Set[Key]): keys of all frozen tensors of a model."""
+    marked = [node for node in model.walk() if frozen_names(node)]
+    keys = ((node, key) for node in marked for key in tensor_keys(node))
+    return {key for node, key in keys if key[1] in frozen_names(node)}
+
+
+def gradients(
+    model: Model, stays: Optional[Callable[[Key], bool]] = None
+) -> List[Tensor]:
+    """Collect the gradients of what learns.
+
+    stays (Optional[Callable]): tells of a tensor whether to leave it out; None leaves
+        out what is frozen.
+    RETURNS (List[Tensor]): of Thinc and of torch.
+    """
+    stays = frozen_keys(model).__contains__ if stays is None else stays
+    found: List[Tensor] = []
+    for node in model.walk():
+        for name in node.param_names:
+            if node.has_grad(name) and not stays((node.id, name)):
+                found.append(xp2torch(cast(FloatsXd, node.get_grad(name))))
+        for shim in torch_shims(node):
+            if shim._grad_scaler.found_inf:
+                continue  # it lets this step out, and scales the next loss lower
+            for name, tensor in shim._model.named_parameters():
+                if tensor.grad is not None and not stays((shim.id, name)):
+                    found.append(tensor.grad)
+    return found
