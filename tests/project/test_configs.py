@@ -85,8 +85,15 @@ def test_configs_are_what_the_table_gives(writer: Any, tmp_path: Path) -> None:
 
 
 def test_check_finds_configs_that_differ_from_the_table(
-    writer: Any, tmp_path: Path, capsys: pytest.CaptureFixture
+    writer: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # All configs take seconds to make; what they are is tested above.
+    texts = {"offset_cnn.cfg": "a = 1\n", "paper/offset_ace04.cfg": "b = 20\n"}
+    monkeypatch.setattr(writer, "make_configs", lambda: texts)
+
     def check() -> int:
         with pytest.raises(typer.Exit) as ended:
             writer.main(tmp_path, check=True)
