@@ -100,11 +100,11 @@ class Outcome(NamedTuple):
 
 def check_choices(choices: Dict[str, Any]) -> None:
     """RAISES (ValueError): SP062 for an invalid format, engine or number of workers."""
-    expected = {name: ", ".join(known) for name, known in CHOICES.items()}
+    expected = {name: f"one of {', '.join(known)}" for name, known in CHOICES.items()}
     wrong = [name for name, known in CHOICES.items() if choices[name] not in known]
     most = choices["n_process"]
     if most is not None and (choices["min_process"] or 1) > most:
-        expected["min_process"] = f"the numbers up to {most} (--n-process)"
+        expected["min_process"] = f"at most {most} (--n-process)"
         wrong.append("min_process")
     for name in wrong:
         option, value = name.replace("_", "-"), choices[name]

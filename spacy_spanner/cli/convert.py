@@ -142,7 +142,7 @@ def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
     parts = text.replace(",", " ").split()
     if not all(part.lstrip("-").isdecimal() for part in parts):
         message = Errors.SP062.format(
-            name=name, choices="whole numbers with commas", value=text
+            name=name, choices="integers separated by commas", value=text
         )
         raise ValueError(message)
     return tuple(map(int, parts))

@@ -93,7 +93,7 @@ def test_a_missing_half_of_a_pair_is_told(
     tmp_path: Path, name: str, missing: str
 ) -> None:
     write_file(tmp_path, name, "")
-    with pytest.raises(ValueError, match=rf"SP057.*{name} belongs to {missing}"):
+    with pytest.raises(ValueError, match=rf"SP057.*{name} needs the file {missing}"):
         read_all("brat", tmp_path)
 
 

@@ -51,8 +51,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         for row in read_table(table, options.encoding):
             rows.setdefault(row.document, []).append(row)
     if not sources or not rows:
-        wanted = " in the format kbp: it needs source files and tables (.tab)"
-        raise ValueError(Errors.SP061.format(source=path.name, wanted=wanted))
+        problem = "the format kbp needs source files and tables (.tab)"
+        raise ValueError(Errors.SP061.format(source=path, problem=problem))
     for name in choose_documents(list(sources), options, path.name):
         raw = read_text(sources[name], options.encoding, newlines=False)
         plain = strip_markup(raw, count_tags=True, region=(0, len(raw)))
