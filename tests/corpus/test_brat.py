@@ -68,7 +68,7 @@ def test_an_entity_whose_text_is_another_is_lost(tmp_path: Path) -> None:
     write_file(tmp_path, "a.ann", "T1\tPER 0 3\tBob\nT2\tPER 0 3\n")
     reading = read_all("brat", path)
     assert [row[2:] for row in reading.lost] == [
-        ("Bob", "PER", "the text at this place is another")
+        ("Bob", "PER", "different text at this position")
     ]
     assert reading.mentions == [(0, 3, "PER")]
 

@@ -16,8 +16,8 @@ from ..text_files import fail, read_lines, read_text
 from .ace import choose_documents
 
 ENDINGS = (".nw.xml", ".df.xml", ".mpdf.xml", ".cmp.txt", ".xml", ".txt")
-IN_MARKUP = "inside of markup, or outside of the text"
-NO_DOCUMENT = "its document is not there"
+IN_MARKUP = "inside markup or outside of the text"
+NO_DOCUMENT = "its document is missing"
 # Number of required columns.
 N_COLUMNS = 7
 
