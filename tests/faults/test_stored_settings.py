@@ -11,8 +11,8 @@ import srsly
 from ..helpers import FACTORIES, SMALL_ENCODER, blank_pipeline, copy_of
 
 NO_SETTINGS = {
-    "": "is no JSON",
-    '{"labels": ["A"': "is no JSON",
+    "": "is not JSON",
+    '{"labels": ["A"': "is not JSON",
     "[]": "is not a mapping",
     "null": "is not a mapping",
     '{"labels": "GPE"}': "has no list of labels",
