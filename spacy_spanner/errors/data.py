@@ -117,9 +117,9 @@ class DataErrors:
         "components.{component}.threshold=0.3,0.5. Its settings are: {settings}."
     )
     SP161 = (
-        "'{component}' cannot be tuned: it predicted no span in '{key}' with a score of "
-        "at least {floor} in {docs} documents. Train it longer, or check the data with "
-        "'spacy spanner debug-data'."
+        "'{component}' cannot be tuned: it predicted no span in '{key}' with a score "
+        "of at least {floor} in {docs} documents. Train it longer, or check the data "
+        "with 'spacy spanner debug-data'."
     )
 
 
