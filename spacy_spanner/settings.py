@@ -38,7 +38,8 @@ def is_number(value: Any) -> bool:
 
 
 fraction = Rule(
-    "a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1
+    "a number of at least 0 and below 1",
+    lambda value: is_number(value) and 0 <= value < 1,
 )
 probability = Rule(
     "a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1
@@ -60,9 +61,9 @@ text = Rule("a non-empty string", lambda value: isinstance(value, str) and bool(
 
 
 def at_least(minimum: int) -> Rule:
-    """RETURNS (Rule): whole numbers of at least `minimum` that fit into an array."""
+    """RETURNS (Rule): integers of at least `minimum` that fit into an array."""
     return Rule(
-        f"a whole number of at least {minimum}, and below 2**63",
+        f"an integer of at least {minimum} and below 2**63",
         lambda value: (
             isinstance(value, int)
             and not isinstance(value, bool)
@@ -72,7 +73,7 @@ def at_least(minimum: int) -> Rule:
 
 
 whole_numbers = Rule(
-    "a list of whole numbers of at least 1",
+    "a non-empty list of integers of at least 1",
     lambda value: (
         isinstance(value, list) and bool(value) and all(map(at_least(1).accepts, value))
     ),
@@ -101,7 +102,7 @@ def multiple_of(number: int, of_what: str) -> Rule:
 
 
 even = Rule(
-    "an even number, for two directions of equal size",
+    "an even integer of at least 0 (half for each direction)",
     lambda value: at_least(0).accepts(value) and value % 2 == 0,
 )
 
@@ -254,5 +255,5 @@ class SpanSettings:
             max_cells=at_least(1),
             seed=at_least(0),
         )
-        limit = f"smaller than max_window, which is {self.max_window}"
+        limit = f"smaller than max_window ({self.max_window})"
         require(Rule(limit, lambda value: value < self.max_window), stride=self.stride)

@@ -15,8 +15,13 @@ TESTS = Path(__file__).parent
 PACKAGE = Path(spacy_spanner.__file__).parent
 
 
-def codes_of(messages: Type) -> List[str]:
+def own_codes(messages: Type) -> List[str]:
     return [name for name in vars(messages) if not name.startswith("_")]
+
+
+def codes_of(messages: Type) -> List[str]:
+    """The codes of a class and of the classes that it joins."""
+    return [code for one in messages.__mro__ for code in own_codes(one)]
 
 
 ERRORS, WARNINGS = codes_of(Errors), codes_of(Warnings)
@@ -27,9 +32,9 @@ MESSAGES = {
 
 
 def sources(folder: Path) -> str:
-    """Join the sources of a folder, without this file and the list of messages."""
+    """Join the sources of a folder, without this file and the lists of messages."""
     paths = [*folder.rglob("*.py")]
-    left_out = (Path(__file__), PACKAGE / "errors.py")
+    left_out = (Path(__file__), *(PACKAGE / "errors").iterdir())
     return "\n".join(
         path.read_text(encoding="utf8") for path in paths if path not in left_out
     )
@@ -76,11 +81,15 @@ def test_message_gets_all_its_values_wherever_it_is_used(code: str) -> None:
 def test_codes_have_their_prefix_and_rise() -> None:
     for codes, prefix in ((ERRORS, "SP"), (WARNINGS, "SW")):
         assert all(re.fullmatch(rf"{prefix}\d\d\d", code) for code in codes)
-        assert codes == sorted(set(codes))
+        assert len(codes) == len(set(codes))
+    for part in (*Errors.__bases__, *Warnings.__bases__):
+        assert own_codes(part)
+        assert own_codes(part) == sorted(own_codes(part))
 
 
 def test_codes_are_defined_once() -> None:
-    text = (PACKAGE / "errors.py").read_text(encoding="utf8")
+    parts = (PACKAGE / "errors").glob("*.py")
+    text = "\n".join(part.read_text(encoding="utf8") for part in parts)
     defined = re.findall(r"^    (S[PW]\d{3}) = ", text, flags=re.MULTILINE)
     assert len(defined) == len(set(defined)) == len(MESSAGES)
 

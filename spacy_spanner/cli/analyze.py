@@ -12,11 +12,11 @@ from .progress import track
 from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, load, ready
 
 analyze = typer.Typer(name="analyze", no_args_is_help=True)
-analyze.info.help = "The papers' analyses: each command gives a figure and its data"
+analyze.info.help = "Analyses as in the papers: each writes a figure and its data"
 app.add_typer(analyze)
 
-OUTPUT = typer.Option(..., "--output", "-o", help="Folder for figure and data")
-COMPONENT = typer.Option("", "--component", help="Needed where there are several")
+OUTPUT = typer.Option(..., "--output", "-o", help="Folder for the figure and its data")
+COMPONENT = typer.Option("", "--component", help="Component, if there are several")
 
 
 @analyze.command("landscape")
@@ -26,13 +26,13 @@ def landscape_cli(
     dev: Path = typer.Option(..., help="Development data"),
     test: Optional[Path] = typer.Option(None, help="Test data"),
     output: Path = OUTPUT,
-    points: int = typer.Option(51, min=3, help="Places from -1 to 1"),
-    seed: int = typer.Option(0, min=0, help="Seed of the direction"),
+    points: int = typer.Option(51, min=3, help="Number of points from -1 to 1"),
+    seed: int = typer.Option(0, min=0, help="Random seed of the direction"),
     component: str = COMPONENT,
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Loss along a random direction through the trained weights."""
+    """Plot the loss along a random direction through the trained weights."""
     from ..evaluation.analyses.landscape import loss_landscape
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import landscape_figure
@@ -51,14 +51,14 @@ def landscape_cli(
 
 @analyze.command("lengths")
 def lengths_cli(
-    models: List[str] = typer.Argument(..., help="One pipeline or more"),
+    models: List[str] = typer.Argument(..., help="One or more trained pipelines"),
     data: Path = typer.Option(..., "--data", "-d", help="Annotated documents"),
     output: Path = OUTPUT,
     spans_key: Optional[str] = KEY,
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """F1 by the length of spans, of one model or several."""
+    """Plot F1 by span length, for one or more pipelines."""
     from ..evaluation.predicting import find_source, read_corpus
     from ..evaluation.report.figures.analyses import lengths_figure
     from ..jobs.search.one_trial import scores_of
@@ -78,12 +78,12 @@ def offsets_cli(
     model: str = MODEL,
     data: Path = DATA,
     output: Path = OUTPUT,
-    limit: int = typer.Option(3, min=1, help="Larger offsets count with this one"),
+    limit: int = typer.Option(3, min=1, help="Larger offsets are counted as this one"),
     spans_key: Optional[str] = KEY,
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """How many tokens the boundaries of spans are off."""
+    """Plot by how many tokens predicted boundaries differ from the gold."""
     from ..evaluation.confusion import offset_table
     from ..evaluation.matching import match_reading
     from ..evaluation.predicting import find_source, read_corpus, read_predictions
@@ -104,13 +104,13 @@ def grid_cli(
     model: str = MODEL,
     data: Path = DATA,
     output: Path = OUTPUT,
-    rows: str = typer.Option(..., help="A setting and its values: steps=1,5,10"),
-    columns: str = typer.Option(..., help="The same: spans=30,60,100"),
+    rows: str = typer.Option(..., help="Setting and its values: steps=1,5,10"),
+    columns: str = typer.Option(..., help="Setting and its values: spans=30,60"),
     component: str = COMPONENT,
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """F1 and speed over two settings, such as steps and spans of span_diffusion."""
+    """Plot F1 and speed over two settings, such as steps and spans (diffusion)."""
     from ..evaluation.analyses.settings_grid import parse_axis, settings_grid
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import grid_figure

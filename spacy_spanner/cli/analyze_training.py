@@ -16,7 +16,7 @@ from .progress import track
 from .shell import CODE, GPU, TAKES_OVERRIDES, ready
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
-TEST = typer.Option(None, "--test", "-t", help="Documents to score the best model on")
+TEST = typer.Option(None, "--test", "-t", help="Test data for the best model")
 DEFAULT_SETTING = "boundary_smoothing"
 
 Accounts = List[Dict[str, Any]]
@@ -67,9 +67,9 @@ def add_command(analysis: TrainingAnalysis) -> None:
 
 def vary(default: str) -> Any:
     """RETURNS (Any): the option for a setting and its values."""
-    usual = f"by default {DEFAULT_SETTING}={default} of the component"
+    usual = f"default: {DEFAULT_SETTING}={default} of the component"
     return typer.Option(
-        "", "--vary", help=f"A setting of the config and values, {usual}"
+        "", "--vary", help=f"Setting of the config and its values; {usual}"
     )
 
 
@@ -165,39 +165,39 @@ def write_sizes(output: Path, runs: Accounts) -> None:
 
 
 def numbers(text: str) -> List[int]:
-    """RETURNS (List[int]): whole numbers with commas between them."""
+    """RETURNS (List[int]): integers separated by commas."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
-        raise typer.BadParameter(f"not numbers with commas: {text}") from error
+        raise typer.BadParameter(f"not integers separated by commas: {text}") from error
 
 
 ANALYSES = (
     TrainingAnalysis(
         "training",
-        "Loss and F1 on development data over training, for values of a setting.",
+        "Plot loss and F1 on the dev data over training, for values of a setting.",
         vary("0.0,0.1"),
         varied("0.0,0.1"),
         write_training,
     ),
     TrainingAnalysis(
         "calibration",
-        "Reliability diagrams, for values of a setting such as boundary smoothing.",
+        "Plot reliability for values of a setting, such as boundary smoothing.",
         vary("0.0,0.1,0.2,0.3"),
         varied("0.0,0.1,0.2,0.3"),
         write_calibration,
     ),
     TrainingAnalysis(
         "seeds",
-        "Scores over several seeds: mean and standard deviation.",
-        typer.Option("0,1,2", "--seeds", help="Numbers with commas"),
+        "Train with several seeds: mean and standard deviation of scores.",
+        typer.Option("0,1,2", "--seeds", help="Comma-separated seeds"),
         with_each_seed,
         write_seeds,
     ),
     TrainingAnalysis(
         "sizes",
-        "F1 with 12.5 % to 100 % of the training documents.",
-        typer.Option("0", "--seeds", help="Numbers with commas"),
+        "Plot F1 for 12.5% to 100% of the training documents.",
+        typer.Option("0", "--seeds", help="Comma-separated seeds"),
         with_less_data,
         write_sizes,
     ),

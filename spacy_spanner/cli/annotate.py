@@ -29,15 +29,15 @@ N_PROCESS = typer.Option(
 MIN_PROCESS = typer.Option(None, min=1, help="ray: minimum number of workers")
 NUM_GPUS = typer.Option(0.0, min=0.0, help="GPUs per worker; 0.5 lets two share one")
 THREADS = typer.Option(None, min=1, help="Threads per worker; 1 for several workers")
-ADDRESS = typer.Option(None, help="ray: address of the cluster, if Ray cannot find it")
+ADDRESS = typer.Option(None, help="ray: cluster address, if Ray does not find it")
 TEXT_FIELD = typer.Option("text", help="JSONL, Parquet: name of the text field")
-ID_FIELD = typer.Option("", help="Name of the id field; default: file and number")
-LINES = typer.Option(False, "--lines", help="Text: every line is a document")
-TEXT = typer.Option(True, "--text/--no-text", help="Write texts with their spans")
+ID_FIELD = typer.Option("", help="Name of the id field; default: file name and number")
+LINES = typer.Option(False, "--lines", help="Text files: read every line as a document")
+TEXT = typer.Option(True, "--text/--no-text", help="Write the texts of documents, too")
 BATCH = typer.Option(None, min=1, help="Documents per batch; default: the pipeline's")
 PART = typer.Option(None, min=0.001, help="MB of input per output file")
 ZONE = typer.Option(
-    True, help="Free memory after each part; not if components keep documents"
+    True, help="Free memory after each part; disable if components keep documents"
 )
 TOLERANCE = typer.Option(
     0.01, min=0.0, max=1.0, help="Share of documents that may fail"
@@ -100,11 +100,11 @@ class Outcome(NamedTuple):
 
 def check_choices(choices: Dict[str, Any]) -> None:
     """RAISES (ValueError): SP062 for an invalid format, engine or number of workers."""
-    expected = {name: ", ".join(known) for name, known in CHOICES.items()}
+    expected = {name: f"one of {', '.join(known)}" for name, known in CHOICES.items()}
     wrong = [name for name, known in CHOICES.items() if choices[name] not in known]
     most = choices["n_process"]
     if most is not None and (choices["min_process"] or 1) > most:
-        expected["min_process"] = f"the numbers up to {most} (--n-process)"
+        expected["min_process"] = f"at most {most} (--n-process)"
         wrong.append("min_process")
     for name in wrong:
         option, value = name.replace("_", "-"), choices[name]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 SOURCE = typer.Argument(..., help="File or folder to read")
 TARGET = typer.Argument(..., help="File or folder to write")
 FORMAT = typer.Option("", "--format", "-f", help="Source format; default: detected")
-TO = typer.Option("", help="spacy, jsonl, conll, brat; default: by the target's name")
-LANG = typer.Option("en", "--lang", "-l", help="Language, for its tokenizer")
+TO = typer.Option("", help="spacy, jsonl, conll, brat; default: from the target's name")
+LANG = typer.Option("en", "--lang", "-l", help="Language code, for the tokenizer")
 SPANS_KEY = typer.Option("ents", help="Span group in doc.spans")
 ENCODING = typer.Option("utf-8", help="Encoding of the source")
-ENDS = typer.Option("auto", help="json: auto, inclusive, exclusive")
+ENDS = typer.Option("auto", help="json: ends are inclusive, exclusive, or auto")
 TAG_COLUMNS = typer.Option("", help="conll: such as 1,2, from 0; -1 is the last")
 DISCONTINUOUS = typer.Option("skip", help="brat, json: skip, split, flag")
 MENTION = typer.Option("extent", help="ace: extent, head")
@@ -28,13 +28,13 @@ GENIA_CLASSES = typer.Option("five", help="genia: five, all")
 LABEL_NAMES = typer.Option("", help="rows: names of numeric tags: O,B-PER,I-PER")
 DOCUMENTS = typer.Option(None, help="ace, kbp: file with names of documents to read")
 ALIGN = typer.Option("strict", help="Boundaries in tokens: strict, contract, expand")
-SENTENCES = typer.Option("given", help="Sentences: given, lines, rules, none")
+SENTENCES = typer.Option("given", help="Source of sentences: given, lines, rules, none")
 WINDOW = typer.Option("sentence", help="Unit that entities cannot cross: sentence, doc")
-CHARACTERS = typer.Option(False, "--characters", help="Every character is a token")
-SPLIT = typer.Option(False, "--split-sentences", help="Every sentence is a document")
+CHARACTERS = typer.Option(False, "--characters", help="Make every character a token")
+SPLIT = typer.Option(False, "--split-sentences", help="Make every sentence a document")
 SET_ENTS = typer.Option("off", help="Also write doc.ents: off, longest")
 SHARD = typer.Option(500_000, min=1, help="Tokens per file, if the target is a folder")
-LOST = typer.Option(None, help="CSV file for lost entities; default: by the target")
+LOST = typer.Option(None, help="CSV file for lost entities; default: TARGET.lost.csv")
 TOLERANCE = typer.Option(0.0, min=0.0, max=1.0, help="Share that may be lost")
 
 
@@ -142,7 +142,7 @@ def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
     parts = text.replace(",", " ").split()
     if not all(part.lstrip("-").isdecimal() for part in parts):
         message = Errors.SP062.format(
-            name=name, choices="whole numbers with commas", value=text
+            name=name, choices="integers separated by commas", value=text
         )
         raise ValueError(message)
     return tuple(map(int, parts))

@@ -19,7 +19,7 @@ def evaluate_cli(
     data: Path = DATA,
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write to"),
     compare: Optional[str] = typer.Option(
-        None, "--compare", help="A second pipeline to compare on the same documents"
+        None, "--compare", help="Second pipeline to compare with on the same documents"
     ),
     spans_key: Optional[str] = KEY,
     limit: int = typer.Option(100, min=0, help="Sentences with errors in the report"),

@@ -10,14 +10,14 @@ from wasabi import msg
 from .app import app
 from .shell import TAKES_OVERRIDES
 
-CHECKPOINT = typer.Argument(..., help="Folder that spacy_spanner.checkpoint.v1 writes")
+CHECKPOINT = typer.Argument(
+    ..., help="Folder of checkpoints ('path' of spacy_spanner.checkpoint.v1)"
+)
 OUTPUT = typer.Option(
-    None, "--output", "-o", help="Folder for model-last and model-best, as in training"
+    None, "--output", "-o", help="Folder for model-last and model-best"
 )
-GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU ID or -1 for CPU")
-CODE = typer.Option(
-    None, "--code", "-c", help="Python file with registered functions of your own"
-)
+GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU ID, or -1 for the CPU")
+CODE = typer.Option(None, "--code", "-c", help="Python file to import first")
 
 
 @app.command("resume", context_settings=TAKES_OVERRIDES)
@@ -28,10 +28,10 @@ def resume_cli(
     gpu_id: int = GPU,
     code: Optional[Path] = CODE,
 ) -> None:
-    """Go on with a training run that was stopped.
+    """Resume a training run from its last checkpoint.
 
-    Its weights become those of a run that was never stopped. Settings of the config can
-    be overridden as for `spacy train`: --paths.train for data that has moved, or
+    The result has the same weights as a run without interruption. Settings are
+    overridden as for `spacy train`: --paths.train for data that has moved, or
     --training.max_steps for more steps.
     """
     from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
@@ -45,9 +45,9 @@ def resume_cli(
         run = load_run(checkpoint, use_gpu=gpu_id, overrides=overrides)
     except ValueError as error:
         msg.fail(str(error), exits=1)
-    msg.info(f"Going on at epoch {run.checkpoint.epoch}, step {run.checkpoint.step}")
+    msg.info(f"Resuming at epoch {run.checkpoint.epoch}, step {run.checkpoint.step}")
     n_steps = finish_run(run, output, stdout=sys.stdout, stderr=sys.stderr)
     if not n_steps:
-        msg.good("The run was complete already")
+        msg.good("The run is already complete")
     elif output is not None:
         msg.good("Saved pipeline to output directory", output / "model-last")

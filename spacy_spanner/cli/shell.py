@@ -21,7 +21,7 @@ DATA = typer.Argument(..., help="Annotated documents: a .spacy file or a folder"
 KEY = typer.Option(
     None, "--spans-key", "-sk", help="Span group, if the pipeline writes several"
 )
-GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for the CPU")
+GPU = typer.Option(-1, "--gpu-id", "-g", help="GPU ID, or -1 for the CPU")
 CODE = typer.Option(None, "--code", "-c", help="Python file to import first")
 FORCE = typer.Option(False, "--force", "-F", help="Replace existing output")
 # Extra arguments override settings, as for `spacy train`.

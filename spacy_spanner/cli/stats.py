@@ -13,16 +13,16 @@ from .convert import parse_numbers
 if TYPE_CHECKING:
     from ..corpus.statistics import Reach, Statistics
 
-PATHS = typer.Argument(..., help=".spacy files, or folders of them; one column each")
-SPANS_KEY = typer.Option("ents", help="Span group; doc.ents if it is missing")
-FORMAT = typer.Option("text", "--format", "-f", help="text, json, markdown")
+PATHS = typer.Argument(..., help=".spacy files or folders of them, one column each")
+SPANS_KEY = typer.Option("ents", help="Span group; doc.ents is used if it is missing")
+FORMAT = typer.Option("text", "--format", "-f", help="Output: text, json, markdown")
 OUTPUT = typer.Option(None, "--output", "-o", help="File to write instead of printing")
 MAX_WIDTH = typer.Option(12, min=1, help="Maximum width of spans, in tokens")
 WINDOW = typer.Option("sentence", help="Setting window: sentence, doc, strided")
-MAX_WINDOW = typer.Option(256, min=1, help="Setting max_window")
-STRIDE = typer.Option(64, min=0, help="Setting stride")
+MAX_WINDOW = typer.Option(256, min=1, help="Setting max_window, in tokens")
+STRIDE = typer.Option(64, min=0, help="Setting stride, in tokens")
 SEEDS = typer.Option("1,2,3,4,5,6,7,9,11,13,15", help="Widths of seed spans")
-MIN_IOU = typer.Option(0.7, min=0.0, max=1.0, help="Minimum overlap of seed and entity")
+MIN_IOU = typer.Option(0.7, min=0.0, max=1.0, help="Minimum IoU of seed and entity")
 
 
 @app.command("stats")

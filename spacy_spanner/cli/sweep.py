@@ -19,29 +19,29 @@ def sweep_cli(
     ctx: typer.Context,
     config: Path = typer.Argument(..., exists=True, help="Training config"),
     space: Path = typer.Argument(..., exists=True, help="Settings to try: a .yml file"),
-    output: Path = typer.Option(..., "--output", "-o", help="Folder for everything"),
-    seeds: Optional[str] = typer.Option(None, help="Instead of the file's: 0,1,2"),
-    metric: str = typer.Option("f", help=f"Score on dev that decides: {METRICS}"),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder for all results"),
+    seeds: Optional[str] = typer.Option(None, help="Override the file's seeds: 0,1,2"),
+    metric: str = typer.Option("f", help=f"Score on dev to choose by: {METRICS}"),
     test: Optional[Path] = typer.Option(
-        None, "--test", "-t", help="Documents to score the chosen settings on, once"
+        None, "--test", "-t", help="Documents to score the best settings on, once"
     ),
     component: str = COMPONENT,
     keep_models: bool = typer.Option(False, help="Keep the pipelines of all trials"),
-    engine: str = typer.Option("local", help="local, or ray for Ray Tune"),
-    address: Optional[str] = typer.Option(None, help="Of a Ray cluster, or auto"),
-    cpus: float = typer.Option(1.0, help="Of each trial on Ray"),
-    gpus: float = typer.Option(0.0, help="Of each trial on Ray"),
+    engine: str = typer.Option("local", help="local, or ray to use Ray Tune"),
+    address: Optional[str] = typer.Option(None, help="On Ray: cluster, or auto"),
+    cpus: float = typer.Option(1.0, help="On Ray: CPUs per trial"),
+    gpus: float = typer.Option(0.0, help="On Ray: GPUs per trial"),
     grace: int = typer.Option(
-        0, help="On Ray: from this step on, ASHA stops trials with low scores"
+        0, help="On Ray: step from which ASHA stops trials with low scores"
     ),
-    reduction: int = typer.Option(3, min=2, help="On Ray: ASHA keeps one of so many"),
+    reduction: int = typer.Option(3, min=2, help="On Ray: ASHA keeps 1 of this many"),
     gpu: bool = typer.Option(False, help="Train on the GPU"),
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Train with many settings and seeds, and write a table and the best config.
 
-    The best is chosen on the development data. Started again, the command trains only
-    what is missing. Other settings are overridden as for `spacy train`.
+    The best settings are chosen on the development data. Run the command again to train
+    only what is missing. Other settings are overridden as for `spacy train`.
     """
     from spacy.cli._util import import_code, parse_config_overrides
 
@@ -50,7 +50,7 @@ def sweep_cli(
     from ..jobs.search.trials import Machine, Plan
 
     if metric not in METRICS.replace(",", "").split():
-        raise typer.BadParameter(f"the metric must be {METRICS}")
+        raise typer.BadParameter(f"metric must be {METRICS}, but is {metric}")
     if engine not in ("local", "ray"):
         raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
     with plain_errors():

@@ -13,16 +13,16 @@ from .shell import CODE, TAKES_OVERRIDES, plain_errors
 @app.command("train-parallel", context_settings=TAKES_OVERRIDES)
 def train_parallel_cli(
     ctx: typer.Context,
-    config: Path = typer.Argument(..., help="Training config, as for spacy train"),
+    config: Path = typer.Argument(..., help="Training config"),
     n_proc: int = typer.Option(..., "--n-proc", "-n", min=1, help="Processes"),
     output: Optional[Path] = typer.Option(
         None, "--output", "-o", help="Folder for model-last and model-best"
     ),
-    gpu: bool = typer.Option(False, help="Learn on a GPU for each process"),
+    gpu: bool = typer.Option(False, help="Use one GPU per process"),
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Train with several processes on this machine; each learns from a share of every
-    batch, and the result is that of `spacy train`.
+    """Train with several processes on this machine. Each learns from a share of every
+    batch; the result is the same as with `spacy train`.
 
     Settings are overridden as for `spacy train`. For several machines, start
     `-m spacy_spanner.jobs.parallel train` with torchrun.

@@ -20,12 +20,12 @@ def tune_cli(
     dev: Path = typer.Argument(..., help="Annotated documents to tune on"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for the pipeline"),
     test: Optional[Path] = typer.Option(
-        None, "--test", "-t", help="Other documents, to measure the effect"
+        None, "--test", "-t", help="Other documents to measure the effect on"
     ),
-    per_label: bool = typer.Option(False, help="A threshold for each label"),
+    per_label: bool = typer.Option(False, help="Tune one threshold per label"),
     beta: float = typer.Option(1.0, min=0.01, help="Above 1, recall counts more"),
     precision: Optional[float] = typer.Option(
-        None, min=0.0, max=1.0, help="Maximise recall at this precision instead"
+        None, min=0.0, max=1.0, help="Maximise recall at this minimum precision instead"
     ),
     temperature: bool = typer.Option(True, help="Calibrate the scores first"),
     spans_key: Optional[str] = KEY,

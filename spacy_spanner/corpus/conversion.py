@@ -62,7 +62,9 @@ def resolve_format(
     if format is not None:
         return check_choice("format", format, tuple(FORMATS))
     if not source.exists():
-        raise ValueError(Errors.SP061.format(source=source, wanted=""))
+        raise ValueError(
+            Errors.SP061.format(source=source, problem="it does not exist")
+        )
     name = detect_format(source, encoding)
     note(f"{source.name}: the format is {name}")
     return name

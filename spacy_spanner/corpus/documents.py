@@ -94,7 +94,7 @@ def by_characters(record: Record) -> Record:
     RAISES (ValueError): SP063 if the record is an existing document.
     """
     if record.doc is not None:
-        raise ValueError(Errors.SP063.format(source=record.source, line=record.line))
+        raise ValueError(Errors.SP063.format(source=record.source, number=record.line))
     if record.words is None:
         return _by_characters_of_text(record)
     words = record.words

@@ -24,7 +24,9 @@ def check_choice(name: str, value: str, choices: Tuple[str, ...]) -> str:
     """
     if value not in choices:
         raise ValueError(
-            Errors.SP062.format(name=name, value=value, choices=", ".join(choices))
+            Errors.SP062.format(
+                name=name, value=value, choices=f"one of {', '.join(choices)}"
+            )
         )
     return value
 

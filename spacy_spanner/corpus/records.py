@@ -8,7 +8,7 @@ Note = Callable[[str], None]
 TOKENS, CHARACTERS = "tokens", "characters"
 # Reasons why entities are lost.
 OUTSIDE = "outside of the text"
-DIFFERENT = "the text at this place is another"
+DIFFERENT = "different text at this position"
 MISALIGNED = "boundaries inside tokens"
 
 

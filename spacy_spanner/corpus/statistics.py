@@ -35,7 +35,8 @@ class Reach:
 
     def __post_init__(self) -> None:
         require(at_least(1), max_width=self.max_width, max_window=self.max_window)
-        below = Rule("below max_window", lambda value: 0 <= value < self.max_window)
+        limit = f"at least 0 and below max_window ({self.max_window})"
+        below = Rule(limit, lambda value: 0 <= value < self.max_window)
         require(below, stride=self.stride)
         require(one_of(WINDOW_MODES), window=self.window)
         require(probability, min_iou=self.min_iou)

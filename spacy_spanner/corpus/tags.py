@@ -22,8 +22,8 @@ def tag_problem(tag: Any) -> str:
         return f"{tag!r} is not a tag such as O, B-X, I-X or S-X"
     if _SEVERAL.search(tag):
         return (
-            f"{tag!r} holds several tags: write each of them into a column of its own, "
-            "with O where there are fewer"
+            f"{tag!r} contains several tags: write each into a separate column, with O "
+            "where there are fewer"
         )
     return ""
 

@@ -41,4 +41,4 @@ def no_way_back(gradient: Any) -> Any:
 
     RAISES (TypeError): always.
     """
-    raise TypeError("This layer was run for prediction and kept nothing to go back to.")
+    raise TypeError("A layer that was called for prediction cannot be backpropagated.")

@@ -73,7 +73,7 @@ class GoldReader:
         self._warn_lost(
             {why: texts for why, texts in lost.items() if why not in self._reported},
             total,
-            "in a batch (gold_reader.lost counts on)",
+            "in a batch (all are counted in gold_reader.lost)",
         )
 
     def _warn_lost(self, lost: Dict[str, List[str]], total: int, where: str) -> None:

@@ -114,7 +114,7 @@ def unpack(bytes_data: bytes, component: str) -> Parts:
     except (ValueError, TypeError) as error:
         message, problem = None, f"cannot be unpacked ({error})"
     else:
-        problem = "are not those of a component"
+        problem = "are not a stored component"
     if not isinstance(message, dict):
         place = f"'{component}'"
         raise ValueError(
@@ -141,7 +141,7 @@ def check_parts(parts: Mapping[str, Any], exclude: Iterable[str], place: str) ->
     if MODEL not in parts:
         problems[MODEL] = "is missing"
     elif MODEL in stored and _digest(parts[MODEL]) != stored[MODEL]:
-        problems[MODEL] = "is not what was stored"
+        problems[MODEL] = "differs from what was stored"
     for name, problem in problems.items():
         if problem and name not in exclude:
             message = Errors.SP148.format(place=place, part=name, problem=problem)
@@ -155,8 +155,8 @@ def _read_json(data: Any) -> Tuple[Dict[str, Any], str]:
     try:
         found = json.loads(data)
     except (ValueError, TypeError, RecursionError) as error:
-        return {}, f"is no JSON ({error})"
-    return (found, "") if isinstance(found, dict) else ({}, "holds no mapping")
+        return {}, f"is not JSON ({error})"
+    return (found, "") if isinstance(found, dict) else ({}, "is not a mapping")
 
 
 def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
@@ -167,8 +167,8 @@ def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
     if problem:
         return problem
     if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
-        return "holds no list of labels"
-    return "" if len(set(labels)) == len(labels) else "holds a label twice"
+        return "has no list of labels"
+    return "" if len(set(labels)) == len(labels) else "contains a label twice"
 
 
 def require_numbers(model: Model, component: str) -> None:

@@ -18,12 +18,12 @@ from ..spans.table import Bools, SpanTable
 from ..spans.windows import WindowPlan, plan_windows, spans_in_windows
 from .annotations import GoldSpans, annotated_spans, gold_spans
 
-MISALIGNED = "with boundaries inside tokens of this tokenizer"
-PADDED = "that begin or end with white space"
+MISALIGNED = "with boundaries inside tokens"
+PADDED = "that begin or end with whitespace"
 UNLABELLED = "without a label"
 EMPTY = "without tokens"
 TOO_LONG = "longer than max_window"
-OUTSIDE = "that cross the boundary of a sentence or window"
+OUTSIDE = "that cross a sentence or window boundary"
 
 
 class Survey(NamedTuple):

@@ -95,7 +95,7 @@ def _check_sizes(
             advice = f"Put spans into doc.spans[{key!r}], or set another spans_key."
             yield Finding(ERROR, f"{size}; no document is annotated", advice)
         elif not one.n_spans:
-            advice = "Annotate some spans: there is nothing to learn or to score."
+            advice = "Annotate some spans to train and evaluate a model."
             yield Finding(ERROR, f"{size}; all span groups are empty", advice)
         elif one.n_annotated < one.n_docs:
             missing = f"{one.n_docs - one.n_annotated:,} without annotation"

@@ -101,7 +101,9 @@ def _with_encoder(
     for name in found if names is None else names:
         if name not in found:
             raise ValueError(
-                Errors.SP101.format(component=name, components=", ".join(found))
+                Errors.SP101.format(
+                    component=name, components=", ".join(found) or "none"
+                )
             )
         yield name, found[name]
 

@@ -22,7 +22,7 @@ def _is_pattern(value: Any) -> bool:
 
 pattern_rule = Rule("a regular expression", _is_pattern)
 group_name = Rule(
-    "a word", lambda value: isinstance(value, str) and value.isidentifier()
+    "a valid identifier", lambda value: isinstance(value, str) and value.isidentifier()
 )
 schedule_rule = Rule(
     "a number of at least 0, or a schedule",

@@ -61,7 +61,7 @@ def test_resume_command_prints_and_saves(stopped: Path) -> None:
     output = stopped / "out"
     code, text = spanner(stopped / "run", "--output", output)
     assert code == 0
-    assert "Going on at epoch 2, step 10" in text
+    assert "Resuming at epoch 2, step 10" in text
     meta = json.loads((output / "model-last" / "meta.json").read_text("utf8"))
     score = f"{100 * meta['performance']['spans_ents_f']:.2f}"
     assert re.search(rf"------ 2 12 \d+\.\d\d {re.escape(score)} ", text)
@@ -71,7 +71,7 @@ def test_resume_command_prints_and_saves(stopped: Path) -> None:
 
 def test_resume_command_tells_of_a_complete_run(stopped: Path) -> None:
     code, text = spanner(stopped / "run", "--training.max_steps", 9)
-    assert (code, "complete already" in text) == (0, True)
+    assert (code, "already complete" in text) == (0, True)
 
 
 def test_resume_command_imports_code(stopped: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_an_entity_whose_text_is_another_is_lost(tmp_path: Path) -> None:
     write_file(tmp_path, "a.ann", "T1\tPER 0 3\tBob\nT2\tPER 0 3\n")
     reading = read_all("brat", path)
     assert [row[2:] for row in reading.lost] == [
-        ("Bob", "PER", "the text at this place is another")
+        ("Bob", "PER", "different text at this position")
     ]
     assert reading.mentions == [(0, 3, "PER")]
 
@@ -93,7 +93,7 @@ def test_a_missing_half_of_a_pair_is_told(
     tmp_path: Path, name: str, missing: str
 ) -> None:
     write_file(tmp_path, name, "")
-    with pytest.raises(ValueError, match=rf"SP057.*{name} belongs to {missing}"):
+    with pytest.raises(ValueError, match=rf"SP057.*{name} needs the file {missing}"):
         read_all("brat", tmp_path)
 
 

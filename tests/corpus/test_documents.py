@@ -231,7 +231,7 @@ def test_characters_of_a_document_with_other_annotation_are_refused(
     blank: Language,
 ) -> None:
     record = Record("a.spacy", 3, [], doc=blank.make_doc("US"))
-    with pytest.raises(ValueError, match=r"SP063.*a\.spacy, line 3.*\.jsonl"):
+    with pytest.raises(ValueError, match=r"SP063.*a\.spacy, document 3.*\.jsonl"):
         build(record, blank, characters=True)
 
 

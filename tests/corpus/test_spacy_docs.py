@@ -173,7 +173,7 @@ def test_split_sentences_list_what_crosses_in_other_groups(tmp_path: Path) -> No
 @pytest.mark.parametrize("content", [b"", b"abc", DocBin().to_bytes()[:-3]])
 def test_what_spacy_has_not_written_is_told(tmp_path: Path, content: bytes) -> None:
     path = write_file(tmp_path, "a.spacy", content)
-    with pytest.raises(ValueError, match=r"SP056.*a\.spacy, line 1"):
+    with pytest.raises(ValueError, match=r"SP056.*a\.spacy, document 1"):
         read_all("spacy", path)
 
 

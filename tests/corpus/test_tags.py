@@ -63,7 +63,7 @@ def test_decode_tags_of_an_irregular_sequence_loses_nothing(
         ("B-X|Y-Z", ""),
         ("X", "'X' is not a tag such as O, B-X, I-X or S-X"),
         (3, "3 is not a tag"),
-        ("I-ORG|U-GPE", "'I-ORG|U-GPE' holds several tags: .* a column of its own"),
+        ("I-ORG|U-GPE", "'I-ORG|U-GPE' contains several tags: .* a separate column"),
     ],
 )
 def test_tag_problem(tag: Any, problem: str) -> None:

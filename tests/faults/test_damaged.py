@@ -59,7 +59,9 @@ def test_component_on_disk_with_damaged_weights_is_refused(
     for damaged in damages(weights, 20):
         tried("damaged files")
         (tmp_path / "model").write_bytes(damaged)
-        with pytest.raises(ValueError, match=rf"SP148.*'{factory}'.*model is not what"):
+        with pytest.raises(
+            ValueError, match=rf"SP148.*'{factory}'.*model differs from"
+        ):
             fresh.from_disk(tmp_path)
     (tmp_path / "model").write_bytes(weights)
     fresh.from_disk(tmp_path)

@@ -11,14 +11,14 @@ import srsly
 from ..helpers import FACTORIES, SMALL_ENCODER, blank_pipeline, copy_of
 
 NO_SETTINGS = {
-    "": "is no JSON",
-    '{"labels": ["A"': "is no JSON",
-    "[]": "holds no mapping",
-    "null": "holds no mapping",
-    '{"labels": "GPE"}': "holds no list of labels",
-    '{"labels": [1, 2, 3]}': "holds no list of labels",
-    '{"labels": ["A", "B", "A"]}': "holds a label twice",
-    "{}": "holds no list of labels",
+    "": "is not JSON",
+    '{"labels": ["A"': "is not JSON",
+    "[]": "is not a mapping",
+    "null": "is not a mapping",
+    '{"labels": "GPE"}': "has no list of labels",
+    '{"labels": [1, 2, 3]}': "has no list of labels",
+    '{"labels": ["A", "B", "A"]}': "contains a label twice",
+    "{}": "has no list of labels",
 }
 
 

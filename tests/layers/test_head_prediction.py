@@ -87,7 +87,7 @@ def test_head_no_docs_and_empty_docs_give_nothing() -> None:
 
 def test_head_other_width_fails() -> None:
     docs = [np.zeros((2, WIDTH + 1), dtype="f")]
-    with pytest.raises(ValueError, match=r"SP009.*4 wide.*expect 3"):
+    with pytest.raises(ValueError, match=r"SP009.*width 4.*expect width 3"):
         find(head_of(), docs, work_of(plan_of([2])))
 
 

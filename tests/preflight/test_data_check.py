@@ -91,7 +91,7 @@ def test_data_that_cannot_be_trained_on_or_scored(dev: Texts, shown: str) -> Non
         ),
         (many("one", [(0, 2, "A"), (1, 3, "B")]), {}, "120 spans cross another"),
         (many("one"), {"max_width": 1}, "60 spans (50.0%) longer than max_width = 1"),
-        (many("one", [*GOLD, (3, 4, "A")]), {}, "a second label of a span"),
+        (many("one", [*GOLD, (3, 4, "A")]), {}, "the same boundaries as another span"),
         ([*many("one"), *many("one", size=1)], {}, "1 training documents repeat"),
         ([*many("one"), (". x y z", [(0, 2, "A")])], {}, "1 spans begin or end with"),
     ],

@@ -84,7 +84,7 @@ def detect_format(path: Path, encoding: str = "utf-8") -> str:
             return format.name
     head = read_head(path, encoding, N_HEAD)
     if len(head) < N_HEAD and not head.strip():
-        raise ValueError(Errors.SP061.format(source=path.name, wanted=", it is empty"))
+        raise ValueError(Errors.SP061.format(source=path, problem="it is empty"))
     found = _detect_text(head)
     if found is None:
         names = ", ".join(FORMATS)
@@ -98,7 +98,8 @@ def _detect_folder(path: Path, encoding: str) -> str:
             return format.name
     paths = _visible_files(path)
     if not paths:
-        raise ValueError(Errors.SP061.format(source=path.name, wanted=""))
+        problem = "the folder has no files"
+        raise ValueError(Errors.SP061.format(source=path, problem=problem))
     return detect_format(paths[0], encoding)
 
 
@@ -160,13 +161,13 @@ def find_files(path: Path, format: Format) -> List[Path]:
     RAISES (ValueError): SP061 if there is no file.
     """
     if not path.exists():
-        raise ValueError(Errors.SP061.format(source=path.name, wanted=""))
+        raise ValueError(Errors.SP061.format(source=path, problem="it does not exist"))
     if format.folder or path.is_file():
         return [path]
     found = _visible_files(path)
     if format.patterns:
         found = [file for file in found if any(file.match(p) for p in format.patterns)]
     if not found:
-        wanted = f" in the format {format.name}"
-        raise ValueError(Errors.SP061.format(source=path.name, wanted=wanted))
+        problem = f"there are no files in the format {format.name}"
+        raise ValueError(Errors.SP061.format(source=path, problem=problem))
     return found

@@ -16,8 +16,8 @@ from ..text_files import fail, read_lines, read_text
 from .ace import choose_documents
 
 ENDINGS = (".nw.xml", ".df.xml", ".mpdf.xml", ".cmp.txt", ".xml", ".txt")
-IN_MARKUP = "inside of markup, or outside of the text"
-NO_DOCUMENT = "its document is not there"
+IN_MARKUP = "inside markup or outside of the text"
+NO_DOCUMENT = "its document is missing"
 # Number of required columns.
 N_COLUMNS = 7
 
@@ -51,8 +51,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         for row in read_table(table, options.encoding):
             rows.setdefault(row.document, []).append(row)
     if not sources or not rows:
-        wanted = " in the format kbp: it needs source files and tables (.tab)"
-        raise ValueError(Errors.SP061.format(source=path.name, wanted=wanted))
+        problem = "the format kbp needs source files and tables (.tab)"
+        raise ValueError(Errors.SP061.format(source=path, problem=problem))
     for name in choose_documents(list(sources), options, path.name):
         raw = read_text(sources[name], options.encoding, newlines=False)
         plain = strip_markup(raw, count_tags=True, region=(0, len(raw)))

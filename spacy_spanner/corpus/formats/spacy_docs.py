@@ -64,7 +64,7 @@ def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
             # Decompressing, unpacking and building documents fail in many ways.
             problem = f"{type(error).__name__}: {error}"
             message = Errors.SP056.format(
-                source=path.name, line=max(number, 1), problem=problem
+                source=path.name, number=max(number, 1), problem=problem
             )
             raise ValueError(message) from None
         yield doc

@@ -80,20 +80,20 @@ def _each(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 RULES = {
-    "title": Rule("a text", lambda value: isinstance(value, str)),
+    "title": Rule("a string", lambda value: isinstance(value, str)),
     "seeds": Rule(
-        "a list of whole numbers",
+        "a list of integers",
         lambda value: _is_values(value) and all(type(seed) is int for seed in value),
     ),
     "grid": Rule("a list of values for each setting", _each(_is_values)),
     "random": Rule(
-        "for each setting a list of values, or low and high (with log: true above 0)",
+        "a list of values for each setting, or low and high (above 0 with log: true)",
         _each(_is_range),
     ),
     "draws": at_least(0),
     "draw_seed": at_least(0),
     "points": Rule(
-        "a list of settings with a value each",
+        "a list of mappings of settings to values",
         lambda value: (
             isinstance(value, list) and all(isinstance(point, dict) for point in value)
         ),
@@ -115,7 +115,7 @@ def read_space(path: Path) -> Space:
     except (OSError, ValueError) as error:
         raise ValueError(Errors.SP135.format(path=path, problem=error)) from error
     if not isinstance(raw, dict):
-        raise ValueError(Errors.SP135.format(path=path, problem="it has no names"))
+        raise ValueError(Errors.SP135.format(path=path, problem="it is not a mapping"))
     return make_space(raw)
 
 

@@ -182,7 +182,9 @@ def require_settings(plan: Plan, variants: Sequence[Variant]) -> None:
     if unknown:
         existing = sorted({other for name in unknown for other in _beside(name, known)})
         message = Errors.SP136.format(
-            config=plan.config, settings=unknown, existing=", ".join(existing)
+            config=plan.config,
+            settings=", ".join(unknown),
+            existing=", ".join(existing),
         )
         raise ValueError(message)
 

@@ -70,7 +70,7 @@ class BiaffineCodec(SpanCodec):
         """RETURNS (Dict[str, Bools]): too wide spans, and further labels of a span."""
         return {
             f"longer than max_width = {self.max_width}": self._too_wide(spans),
-            "that are a second label of a span (learned with multilabel = true)": (
+            "with the same boundaries as another span (set multilabel = true)": (
                 np.zeros(spans.n_spans, dtype=bool)
                 if self.multilabel
                 else repeats(spans)

@@ -134,7 +134,7 @@ class DiffusionCodec(SpanCodec):
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): second labels of spans."""
-        return {"that are a second label of a span": repeats(spans)}
+        return {"with the same boundaries as another span": repeats(spans)}
 
     def targets(
         self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator

@@ -114,7 +114,7 @@ class DiffusionSettings:
             dropout=fraction,
             input_dropout=fraction,
         )
-        check(self, hidden_width=multiple_of(self.n_heads, "heads of attention"))
+        check(self, hidden_width=multiple_of(self.n_heads, "attention heads"))
 
 
 class DiffusionModule(nn.Module):

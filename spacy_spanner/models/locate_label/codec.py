@@ -142,12 +142,13 @@ class LocateLabelCodec(SpanCodec):
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): spans that no seed reaches, and second labels."""
-        too_wide = spans.end - spans.start > self.largest_seed
+        largest = self.largest_seed
+        too_wide = spans.end - spans.start > largest
         return {
-            f"longer than the largest seed ({self.largest_seed}), with no regressor": (
+            f"longer than the largest seed ({largest}) with use_regressor = false": (
                 too_wide & (not self.use_regressor)
             ),
-            "that are a second label of a span": repeats(spans),
+            "with the same boundaries as another span": repeats(spans),
         }
 
     def targets(

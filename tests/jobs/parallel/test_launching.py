@@ -94,7 +94,7 @@ def test_launcher_tells_which_process_ended_and_what_is_left(
     seen, _ = launched(monkeypatch, exitcode)
     with pytest.raises(ChildProcessError, match=r"\[SP134\]") as caught:
         launch_training(4, ["config.cfg"], tmp_path)
-    assert f"Process 1 of 4 has ended {how}" in str(caught.value)
+    assert f"Process 1 of 4 ended {how}" in str(caught.value)
     assert str(tmp_path / "model-best") in str(caught.value)
     assert seen[0].nproc_per_node == 4 and seen[0].max_restarts == 0
     assert seen[1:] == ["-m", "spacy_spanner.jobs.parallel", "train", "config.cfg"]

@@ -146,7 +146,7 @@ def test_killed_process_ends_the_others_and_leaves_a_pipeline(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 1
-    assert "[SP134] Process 1 of 2 has ended by the signal SIGKILL" in one_line(text)
+    assert "[SP134] Process 1 of 2 ended by the signal SIGKILL" in one_line(text)
     left = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert left == ["model-best", "model-last"]
     for name in left:

@@ -77,7 +77,7 @@ def test_misaligned_gold_is_counted_once_with_sw001(factory: str) -> None:
     assert len(found) == 1
     assert found[0].startswith(
         f"[SW001] '{factory}' cannot learn 1 of 8 gold spans in the data: "
-        "1 with boundaries inside tokens of this tokenizer (such as 'New York')"
+        "1 with boundaries inside tokens (such as 'New York')"
     )
 
 

@@ -36,6 +36,6 @@ def test_padded_gold_is_counted_once_with_sw001(factory: str) -> None:
         train(nlp, [*make_examples(nlp, NESTED), padded], updates=3)
     assert len(found) == 1
     assert (
-        "cannot learn 1 of 7 gold spans in the data: 1 that begin or end with white"
-        in found[0]
+        "cannot learn 1 of 7 gold spans in the data: "
+        "1 that begin or end with whitespace" in found[0]
     )

@@ -79,5 +79,5 @@ def test_initialize_without_labels_names_the_groups_that_exist(factory: str) -> 
     nlp = blank_pipeline(factory)
     reference = annotate(nlp.make_doc("Ann met Bob"), [(0, 1, "PER")], key="sc")
     reference.set_ents([])
-    with pytest.raises(ValueError, match=r"SP004.*Groups that exist: 'sc'"):
+    with pytest.raises(ValueError, match=r"SP004.*Existing span groups: 'sc'"):
         nlp.initialize(lambda: [Example(nlp.make_doc("Ann met Bob"), reference)])

@@ -62,7 +62,7 @@ def test_label_data_makes_the_same_labels(factory: str, tmp_path: Path) -> None:
 
 def test_add_label_after_initialize_fails(own_nlp: Language, factory: str) -> None:
     pipe = own_nlp.get_pipe(factory)
-    with pytest.raises(ValueError, match=r"SP008.*3 labels and now gets 4"):
+    with pytest.raises(ValueError, match=r"SP008.*3 labels, but now gets 4"):
         pipe.add_label("NEW")
     assert pipe.labels == ("GPE", "ORG", "PER")
     assert pipe.add_label("GPE") == 0
@@ -82,7 +82,7 @@ def test_initialize_again_starts_anew(own_nlp: Language, factory: str) -> None:
 
 def test_initialize_again_with_more_labels_fails(own_nlp: Language) -> None:
     more = make_examples(own_nlp, [*NESTED, ("Boston.", [(0, 1, "NEW")])])
-    with pytest.raises(ValueError, match=r"SP008.*3 labels and now gets 4"):
+    with pytest.raises(ValueError, match=r"SP008.*3 labels, but now gets 4"):
         own_nlp.initialize(lambda: more)
 
 

@@ -24,7 +24,7 @@ def test_score_weights_of_another_key_fail(factory: str, tmp_path: Path) -> None
 def test_score_weights_misspelt_fail(factory: str, tmp_path: Path) -> None:
     weights = {"spans_ents_f": 0.5, "span_ents_f": 0.5}
     config = training_config(factory, tmp_path, weights)
-    with pytest.raises(ValueError, match=r"SP005\] \S+ asks for span_ents_f,"):
+    with pytest.raises(ValueError, match=r"SP005\] \S+ uses span_ents_f,"):
         init_nlp(config)
 
 

@@ -53,7 +53,7 @@ def test_folder_with_edited_labels_fails(
     cfg = srsly.read_json(tmp_path / factory / "cfg")
     cfg["labels"].append("NEW")
     srsly.write_json(tmp_path / factory / "cfg", cfg)
-    with pytest.raises(ValueError, match=r"SP007.*of 3 labels.*name 4.*NEW"):
+    with pytest.raises(ValueError, match=r"SP007.*with 3 labels.*have 4.*NEW"):
         spacy.load(tmp_path)
 
 

@@ -1,0 +1,31 @@
+"""Errors and warnings with codes: what is wrong, where, and what to do.
+
+A message is a template: `Errors.SP002.format(...)`. Codes are never reused. Each file
+has the messages of some rooms, in the order of their codes:
+
+- `components`: components, settings, encoders and training
+- `data`: corpora and evaluation
+- `jobs`: checkpoints, annotation, parallel training and sweeps
+"""
+
+from .components import ComponentErrors, ComponentWarnings
+from .data import DataErrors, DataWarnings
+from .jobs import JobErrors, JobWarnings
+
+
+class _CodedMessages(type):
+    """Prefix each message with its code: `[SP002] ...`."""
+
+    def __getattribute__(cls, name: str) -> str:
+        message = super().__getattribute__(name)
+        if name.startswith("_") or not isinstance(message, str):
+            return message
+        return f"[{name}] {message}"
+
+
+class Errors(ComponentErrors, DataErrors, JobErrors, metaclass=_CodedMessages):
+    """Messages of errors."""
+
+
+class Warnings(ComponentWarnings, DataWarnings, JobWarnings, metaclass=_CodedMessages):
+    """Messages of warnings."""

@@ -1,0 +1,132 @@
+"""Messages about corpora and evaluation."""
+
+
+class DataErrors:
+    """Errors in reading and converting corpora, and in evaluation."""
+
+    SP001 = "{source}, line {line}, column {column}: {problem}. Line: {text!r}"
+    SP050 = (
+        "{source}, line {line}: the text is not {encoding} ({problem}). Convert the "
+        "file to UTF-8, or set its encoding with --encoding."
+    )
+    SP051 = (
+        "{source}, line {line}: cannot detect whether the ends of entities are "
+        "inclusive (the last token) or exclusive (the token after it). Set --ends "
+        "inclusive or --ends exclusive."
+    )
+    SP052 = (
+        "{source}: the ends of entities contradict each other: inclusive in line "
+        "{line}, exclusive in line {other}. Correct the file, or set --ends inclusive "
+        "or --ends exclusive; entities that do not fit are then listed as lost."
+    )
+    SP053 = (
+        "{source}: cannot detect the format. Set it with --format to one of: {formats}."
+    )
+    SP054 = (
+        "{lost} of {total} entities are lost, which is more than the tolerance "
+        "{tolerance}. They are listed in {path}. Correct them, choose other options, "
+        "or raise --tolerance."
+    )
+    SP055 = (
+        "{source}: listed documents are missing: {names}. Correct the list, or add the "
+        "documents to the folder."
+    )
+    SP056 = (
+        "{source}, document {number}: the file cannot be read as documents stored by "
+        "spaCy ({problem}). Write it with DocBin.to_disk."
+    )
+    SP057 = (
+        "{source} needs the file {missing}, which does not exist. Put it into the same "
+        "folder, or remove {source}."
+    )
+    SP058 = (
+        "{source}: a folder of Hugging Face datasets needs the package datasets, which "
+        "is not installed. Install it, or write the rows as JSON Lines with "
+        "Dataset.to_json."
+    )
+    SP059 = (
+        "The label {label!r} contains whitespace, which the format {format} does not "
+        "allow. Rename the label."
+    )
+    SP060 = (
+        "{source}, line {line}: the tags are numbers. List their names with "
+        "--label-names, in the same order as in the features of the dataset."
+    )
+    SP061 = "No data found in {source}: {problem}. Check the path."
+    SP062 = "The option --{name} must be {choices}, but is {value!r}."
+    SP063 = (
+        "{source}, document {number}: --characters cannot split a spaCy document into "
+        "characters, because its annotation refers to its tokens. Convert the file to "
+        ".jsonl first, and then the .jsonl file with --characters."
+    )
+    SP070 = (
+        "{path} exists and is not empty. Choose another output, delete it, or replace "
+        "it with --force."
+    )
+    SP071 = (
+        "Cannot determine which span group to use: the pipeline has {pipeline}, and "
+        "its components write these groups: {keys}. Select one with --spans-key."
+    )
+    SP072 = (
+        "{path} {problem}. Use a .spacy file or a folder with such files, written by "
+        "'spacy convert', 'spacy spanner convert' or DocBin.to_disk."
+    )
+    SP073 = (
+        "{path} has no gold annotation: none of its documents has the span group "
+        "doc.spans['{key}'] or entities in doc.ents. Existing span groups: {existing}. "
+        "Select one with --spans-key."
+    )
+    SP074 = (
+        "Figures are drawn with matplotlib, which is not installed. Install it with: "
+        "pip install spacy-spanner[{extra}]"
+    )
+    SP075 = (
+        "The component '{component}' cannot be tuned: it has no threshold, or the "
+        "spans that it writes to '{key}' have no scores. Tune a component of this "
+        "package, or spancat."
+    )
+    SP076 = "Unknown model {model!r}. Choose one of: {existing}."
+    SP077 = (
+        "The config {path} has no span component of this package: its pipeline has "
+        "{pipeline}. For other components, use 'spacy debug data'."
+    )
+    SP078 = (
+        "Cannot read the {part} data of {path}: {error} Set --paths.{part} to a .spacy "
+        "file or a folder with such files."
+    )
+    SP079 = (
+        "Cannot determine which component to use (given: {name!r}). Components of this "
+        "package in the pipeline: {present}. Select one with --component."
+    )
+    SP080 = (
+        "The component '{component}' has no setting {setting!r}. Choose one of its "
+        "settings: {settings}."
+    )
+    SP081 = (
+        "{text!r} is not a setting with values. Write the values after an equals sign, "
+        "for example: steps=1,5,10."
+    )
+    SP082 = (
+        "Cannot compare the two pipelines, because their gold spans differ. The first "
+        "uses the spans key '{first}', the second '{second}'. Set one for both with "
+        "--spans-key."
+    )
+    SP141 = (
+        "The component '{component}' has no setting boundary_smoothing, which is "
+        "varied by default. Choose another setting and its values, such as --vary "
+        "components.{component}.threshold=0.3,0.5. Its settings are: {settings}."
+    )
+    SP161 = (
+        "'{component}' cannot be tuned: it predicted no span in '{key}' with a score "
+        "of at least {floor} in {docs} documents. Train it longer, or check the data "
+        "with 'spacy spanner debug-data'."
+    )
+
+
+class DataWarnings:
+    """Warnings in evaluation."""
+
+    SW070 = (
+        "The thresholds were chosen on {dev}, so the scores there are higher than on "
+        "unseen documents. Measure them on other documents with --test."
+    )
