@@ -9,7 +9,6 @@ folder for the last stored step:
 """
 
 import json
-import os
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from spacy.util import registry
 from torch import Tensor
 
 from ...errors import Errors
+from ...files import flush_to_disk
 from ...settings import at_least, require, text
 from ...training.callbacks import ADAMW, BeforeUpdate, single_callbacks
 from ...training.optimizer import AdamW
@@ -179,7 +179,7 @@ def last_score(nlp: Language) -> float:
 
 
 def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
-    optimizer = find_optimizer(nlp, info["step"])
+    optimizer = find_optimizer(nlp)
     if optimizer is None:
         return  # no update has moved anything: to begin anew loses nothing
     checkpoint = Checkpoint(
@@ -212,7 +212,7 @@ def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Pat
     torch.save(checkpoint.tensors, unfinished / TENSORS)
     plain = {"format": FORMAT, **checkpoint._asdict(), "tensors": TENSORS}
     (unfinished / STATE).write_text(json.dumps(plain), encoding="utf8")
-    _flush(unfinished)
+    flush_to_disk(unfinished)
     unfinished.rename(complete)
     for old in _stored(folder).values():
         if old != complete:
@@ -247,11 +247,3 @@ def _stored(folder: Path) -> Dict[int, Path]:
     """RETURNS (Dict[int, Path]): complete folders by step."""
     names = {path: re.fullmatch(r"step-(\d+)", path.name) for path in folder.glob("*")}
     return {int(match[1]): path for path, match in names.items() if match}
-
-
-def _flush(folder: Path) -> None:
-    """Wait until files are on the disk: a machine may be switched off, too."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())

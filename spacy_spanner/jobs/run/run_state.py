@@ -9,18 +9,10 @@ tensor is named by its place: the component, the number of the layer in the orde
 
 import hashlib
 import random
+import sys
 from pathlib import Path
-from typing import (
-    Any,
-    Collection,
-    Dict,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Tuple,
-    cast,
-)
+from traceback import walk_stack
+from typing import Any, Collection, Dict, Iterator, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 import torch
@@ -35,7 +27,6 @@ from ...errors import Errors
 from ...training.frozen import frozen_names, mark_frozen
 from ...training.optimizer import AdamW, State
 from ...training.owners import Key, torch_shims
-from ...training.plans import note_optimizer, optimizer_of
 
 BLOCK_SIZE = 2**20
 PYTHON = "python"
@@ -217,22 +208,18 @@ def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
                     yield Slot(place, (shim.id, name), node, parameter)
 
 
-def find_optimizer(nlp: Language, step: int) -> Optional[AdamW]:
-    """Find the optimizer that trains a pipeline; spaCy hands it to no callback.
+def find_optimizer(nlp: Language) -> Optional[AdamW]:
+    """Find the optimizer among the variables of the training loop that calls this;
+    spaCy hands it to no callback.
 
-    step (int): how many steps are done, which tells it from an earlier one, of
-        components that do not learn any more.
-    RETURNS (Optional[AdamW]): None if none has moved a tensor of the pipeline.
+    RETURNS (Optional[AdamW]): None if it has not moved a tensor of the pipeline.
     """
-    noted = [optimizer_of(model) for model in _models_of(nlp)]
     keys = {slot.key for slot in slots_of(nlp)}
-    found = [one for one in noted if one and not keys.isdisjoint(one.states)]
-    return max(found, key=lambda one: one.n_schedule_steps == step, default=None)
-
-
-def _models_of(nlp: Language) -> List[Model]:
-    models = [getattr(pipe, "model", None) for _, pipe in nlp.pipeline]
-    return [model for model in models if isinstance(model, Model)]
+    for frame, _ in walk_stack(sys._getframe(1)):
+        for value in list(frame.f_locals.values()):
+            if isinstance(value, AdamW) and not keys.isdisjoint(value.states):
+                return value
+    return None
 
 
 def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]:
@@ -279,8 +266,6 @@ def restore_tensors(
         if f"{slot.place}/{MOMENTS[0]}" in moments:
             stored = (moments[f"{slot.place}/{field}"] for field in MOMENTS)
             optimizer.states[slot.key] = State(*(one.to(slot.device) for one in stored))
-    for model in _models_of(nlp):
-        note_optimizer(model, optimizer)
 
 
 def require_same_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:

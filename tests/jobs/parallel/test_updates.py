@@ -16,8 +16,7 @@ from spacy_spanner.jobs.parallel.updates import (
     shared_updates,
 )
 from spacy_spanner.jobs.run.run_state import slots_of
-from spacy_spanner.training.owners import torch_shims
-from spacy_spanner.training.shares import total_of
+from spacy_spanner.training.owners import torch_shims, total_of
 
 from ...helpers import (
     CROSSING,
