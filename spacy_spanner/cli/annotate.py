@@ -11,9 +11,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from .app import app
-from .progress import Amount, track_amounts
-from .shell import CODE, FORCE, KEY, MODEL, plain_errors
+from .shell import CODE, FORCE, KEY, MODEL, Amount, app, plain_errors, track_amounts
 
 if TYPE_CHECKING:
     from ..jobs.annotate.messages import Report

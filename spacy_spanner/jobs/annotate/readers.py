@@ -15,9 +15,9 @@ from ...corpus.text_files import fail, parse_json
 from ...errors import Errors
 from .messages import Document, Fields, Part, Piece
 from .parquet import column_names, read_rows
-from .sources import COMPRESSED
 
 Reader = Callable[[Piece, Fields, Vocab], Iterator[Document]]
+COMPRESSED = ".gz"
 # Number of bytes to search for line ends at once.
 BLOCK = 2**22
 BYTE_ORDER_MARK = "\ufeff"

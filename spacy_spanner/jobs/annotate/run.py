@@ -13,9 +13,8 @@ from ..run.run_state import digest
 from .annotator import SpanAnnotator
 from .messages import Fields, Part, Report
 from .output import OutputFolder
-from .plan import make_parts, usual_size
+from .plan import Source, find_sources, make_parts, usual_size
 from .readers import check_fields
-from .sources import Source, find_sources
 from .worker import Job, Reports
 
 # Of the stored plan; a version that stores another one cannot be resumed.

@@ -29,7 +29,7 @@ def train_cli(
     """Train with a config of `spacy train`, whose settings may be overridden."""
     from spacy.cli._util import import_code, parse_config_overrides
 
-    from .process import work
+    from .training import work
 
     overrides = parse_config_overrides(ctx.args)
     with plain_errors():

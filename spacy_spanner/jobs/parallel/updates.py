@@ -9,37 +9,15 @@ those of this package because each asks for the size of the whole batch by its a
 
 import random
 from contextlib import contextmanager
-from typing import Any, Collection, Dict, Iterator, List, Optional, Protocol, Sequence
+from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence
 
 from spacy.language import Language
 from spacy.training import Example
 from spacy.training.loop import subdivide_batch
-from torch import Tensor
 
 from ...training.owners import torch_shims
 from ..run.run_state import Slot, slots_of
-from .splitting import split_evenly
-
-
-class Processes(Protocol):
-    """What an update needs of the others; see `team.Team`."""
-
-    @property
-    def rank(self) -> int:
-        """The number of this process, from 0."""
-
-    @property
-    def size(self) -> int:
-        """How many processes there are."""
-
-    def total(self, count: int) -> int:
-        """RETURNS (int): the sum of what all processes give."""
-
-    def any_of(self, flags: Sequence[bool]) -> List[bool]:
-        """RETURNS (List[bool]): for each flag whether some process has it."""
-
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Give tensors, in place, the sum of their values in all processes."""
+from .team import Team
 
 
 class SharedUpdates:
@@ -49,12 +27,12 @@ class SharedUpdates:
     """
 
     def __init__(
-        self, nlp: Language, team: Processes, *, parts: int, own: random.Random
+        self, nlp: Language, team: Team, *, parts: int, own: random.Random
     ) -> None:
         """Remember what to share.
 
         nlp (Language): the pipeline, the same in all processes.
-        team (Processes): the others.
+        team (Team): the others.
         parts (int): into how many parts spaCy would cut a batch.
         own (random.Random): where components draw from that use python's `random`,
             whose own numbers shuffle the data, alike in all processes.
@@ -65,10 +43,6 @@ class SharedUpdates:
         self.own = own
         self.losses: Dict[str, float] = {}
         self._update = nlp.update
-
-    def total_of(self, count: int) -> int:
-        """RETURNS (int): the sum of what all processes give; all must call this."""
-        return self.team.total(count)
 
     def __call__(
         self,
@@ -109,7 +83,7 @@ class SharedUpdates:
 
 @contextmanager
 def shared_updates(
-    nlp: Language, team: Processes, *, parts: int, own: random.Random
+    nlp: Language, team: Team, *, parts: int, own: random.Random
 ) -> Iterator[SharedUpdates]:
     """Let `nlp.update` learn from a share of every batch meanwhile.
 
@@ -123,7 +97,7 @@ def shared_updates(
     asking: List[Any] = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "total_of")]
     vars(nlp)["update"] = updates
     for pipe in asking:
-        pipe.total_of = updates.total_of
+        pipe.total_of = team.total
     try:
         yield updates
     finally:
@@ -144,12 +118,12 @@ def drawing_from(numbers: random.Random) -> Iterator[None]:
         random.setstate(before)
 
 
-def add_up_gradients(slots: Sequence[Slot], team: Processes) -> None:
+def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
     """Replace all gradients by their sums over the processes.
 
     slots (Sequence[Slot]): the tensors, the same in all processes. One that has a
         gradient anywhere has one everywhere afterwards.
-    team (Processes): the others.
+    team (Team): the others.
     """
     shims = {id(shim): shim for slot in slots for shim in torch_shims(slot.node)}
     scalers = [shim._grad_scaler for shim in shims.values()]
@@ -164,3 +138,24 @@ def add_up_gradients(slots: Sequence[Slot], team: Processes) -> None:
         if not slot.has_gradient:
             slot.set_zero_gradient()
     team.add_up([slot.gradient for slot in learned])
+
+
+def split_evenly(sizes: Sequence[int], n_parts: int) -> List[List[int]]:
+    """Divide items so that all parts are about equally large.
+
+    The largest item that is left goes to the part that has the least so far; of equals,
+    the first.
+
+    sizes (Sequence[int]): of each item, at least 0.
+    n_parts (int): at least 1.
+    RETURNS (List[List[int]]): indices of the items of each part, in their order. Parts
+        differ by no more than the largest item; some may be empty.
+    """
+    parts: List[List[int]] = [[] for _ in range(n_parts)]
+    loads = [(0, 0)] * n_parts  # size, and number of items
+    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        part = min(range(n_parts), key=loads.__getitem__)
+        parts[part].append(index)
+        size, n_items = loads[part]
+        loads[part] = (size + sizes[index], n_items + 1)
+    return [sorted(part) for part in parts]

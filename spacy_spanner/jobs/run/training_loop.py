@@ -35,6 +35,7 @@ from spacy.util import fix_random_seed, registry, resolve_dot_names
 from ...files import new_folder
 
 Batch = Any
+Batches = Iterator[Tuple[int, Batch]]  # with the epoch of each
 Info = Dict[str, Any]
 Evaluate = Callable[[], Tuple[float, Dict[str, Any]]]
 # A batch, what spaCy tells its loggers after it, and whether the pipeline is the best
@@ -54,13 +55,11 @@ def training_settings(nlp: Language) -> Dict[str, Any]:
     return registry.resolve(config["training"], schema=ConfigSchemaTraining)
 
 
-def data_of(
-    nlp: Language, training: Dict[str, Any]
-) -> Tuple[Iterator[Tuple[int, Batch]], Evaluate]:
+def data_of(nlp: Language, training: Dict[str, Any]) -> Tuple[Batches, Evaluate]:
     """Find what a pipeline learns from and is measured on.
 
     training (Dict[str, Any]): the block of the config, resolved.
-    RETURNS (Tuple[Iterator, Callable]): epochs and batches; and spaCy's evaluation.
+    RETURNS (Tuple[Batches, Evaluate]): the batches, and spaCy's evaluation.
     """
     names = [training["train_corpus"], training["dev_corpus"]]
     train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
@@ -73,15 +72,12 @@ def data_of(
 
 
 def run_steps(
-    nlp: Language,
-    training: Dict[str, Any],
-    batches: Iterable[Tuple[int, Batch]],
-    evaluate: Evaluate,
+    nlp: Language, training: Dict[str, Any], batches: Batches, evaluate: Evaluate
 ) -> Iterator[Step]:
     """Train until the end that the settings name.
 
     training (Dict[str, Any]): the block of the config, resolved.
-    batches (Iterable[Tuple[int, Batch]]): with the epoch of each.
+    batches (Batches): what to learn from.
     evaluate (Evaluate): called after steps that `eval_frequency` divides.
     YIELDS (Step): one for each batch.
     """
