@@ -11,7 +11,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
-from .shell import CODE, FORCE, KEY, MODEL, Amount, app, plain_errors, track_amounts
+from .shell import CODE, FORCE, KEY, MODEL, app, plain_errors, track_amounts
 
 if TYPE_CHECKING:
     from ..jobs.annotate.messages import Report
@@ -82,11 +82,7 @@ def annotate_cli(
 
 
 class Outcome(NamedTuple):
-    """The result of a run.
-
-    documents, words, spans, failed (int): totals of the finished parts.
-    finished, parts (int): number of finished parts, and of all parts.
-    """
+    """Totals of the finished parts, their number, and that of all parts."""
 
     documents: int
     words: int
@@ -205,16 +201,8 @@ def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
     total = sum(part.size for part in run.parts)
     before = sum(report.size for report in run.finished)
     with closing(annotate_parts(run, engine)) as reports:
-        latest: List[Report] = []
-
-        def amounts() -> Iterator[Amount]:
-            for report in reports:
-                latest.append(report)
-                yield Amount(report.size, report.words)
-
         what = "Annotating"
-        for _ in track_amounts(amounts(), total=total, before=before, what=what):
-            yield latest.pop()
+        yield from track_amounts(reports, total=total, before=before, what=what)
 
 
 @contextmanager

@@ -101,8 +101,6 @@ def convert(
 ) -> "Summary":
     """Convert with the options of the command.
 
-    **choices (Any): all other options.
-    RETURNS (Summary): counts.
     RAISES (ValueError): an error that names file and line, if it concerns a file.
     """
     import spacy
@@ -232,9 +230,7 @@ def stats_cli(
 def count_files(
     paths: List[Path], spans_key: str, reach: "Reach"
 ) -> "Dict[str, Statistics]":
-    """Compute the statistics of files, or folders of files.
-
-    RETURNS (Dict[str, Statistics]): by file name, or by path if names are not unique.
+    """RETURNS (Dict[str, Statistics]): by file name, or by path if names are the same.
     RAISES (ValueError): SP056 for a file that spaCy did not write, SP061 if there is no
         file.
     """

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Iterable, Iterator, List, Optional, Sequence
 
 import typer
 from tqdm import tqdm
@@ -67,11 +67,7 @@ def ready(gpu: int = -1, code: Optional[Path] = None) -> Iterator[None]:
 
 
 def distinct_names(models: Sequence[str]) -> List[str]:
-    """Name models by the last parts of their paths.
-
-    models (Sequence[str]): folders or package names.
-    RETURNS (List[str]): the shortest ends of the paths that are all different.
-    """
+    """RETURNS (List[str]): the shortest ends of paths that are all different."""
     paths = [Path(model).parts for model in models]
     size = 2 if any(path[-1] in CHECKPOINTS for path in paths) else 1
     n_distinct = len(set(paths))
@@ -81,13 +77,7 @@ def distinct_names(models: Sequence[str]) -> List[str]:
 
 
 def track(items: Iterable[Any], *, total: int, what: str) -> Iterator[Any]:
-    """Yield items and show how many are done.
-
-    items (Iterable[Any]): the items.
-    total (int): number of items.
-    what (str): description of the work, for example "Predicting".
-    YIELDS (Any): the items.
-    """
+    """Yield items and show how many are done, after a word such as "Predicting"."""
     if sys.stderr.isatty():
         yield from tqdm(items, total=total, desc=what, leave=False, unit="")
         return
@@ -102,23 +92,13 @@ def track(items: Iterable[Any], *, total: int, what: str) -> Iterator[Any]:
     msg.text(f"{what}: {done:,} done")
 
 
-class Amount(NamedTuple):
-    """The work done in one step, in any unit, and its number of words."""
-
-    done: int
-    words: int
-
-
 def track_amounts(
-    amounts: Iterable[Amount], *, total: int, before: int = 0, what: str
-) -> Iterator[Amount]:
-    """Yield amounts and show the share of work done, the speed and the remaining time.
+    items: Iterable[Any], *, total: int, before: int = 0, what: str
+) -> Iterator[Any]:
+    """Yield items and show the share of work done, the speed and the remaining time.
 
-    amounts (Iterable[Amount]): the work done in each step.
-    total (int): the total work.
-    before (int): work done before the first step.
-    what (str): description of the work, for example "Annotating".
-    YIELDS (Amount): the amounts.
+    items (Iterable[Any]): steps with their `size`, in any unit, and number of `words`.
+    total, before (int): all of the work, and what was done before the first step.
     """
     start = shown = time.monotonic()
     done, words = before, 0
@@ -126,13 +106,13 @@ def track_amounts(
     form = "{desc}: {percentage:.0f} %|{bar}| {postfix}"
     bar = tqdm(total=total, initial=done, desc=what, bar_format=form, disable=hidden)
     with bar:
-        for amount in amounts:
-            yield amount
-            done, words = done + amount.done, words + amount.words
+        for item in items:
+            yield item
+            done, words = done + item.size, words + item.words
             now = time.monotonic()
             speed = _speed(now - start, words, done - before, total - done)
             bar.set_postfix_str(speed, refresh=False)
-            bar.update(amount.done)
+            bar.update(item.size)
             if hidden and now - shown >= SECONDS_BETWEEN_LINES and done < total:
                 shown = now
                 msg.text(f"{what}: {100 * done / total:.0f} %, {speed}")

@@ -54,11 +54,8 @@ def make_callbacks(callbacks: Dict[str, Any]) -> BeforeUpdate:
 
 @registry.callbacks("spacy_spanner.register_pipeline.v1")
 def make_register_pipeline() -> Callable[[Language], Language]:
-    """Do nothing, for `[initialize.after_init]` of configs that still name it.
-
-    It is no longer needed: optimizers find the parts of every pipeline on their own.
-
-    RETURNS (Callable): the callback.
+    """Do nothing, for `[initialize.after_init]` of configs that still name it:
+    optimizers find the parts of every pipeline on their own.
     """
     return lambda nlp: nlp
 

@@ -33,12 +33,7 @@ def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
 
 
 def mark_frozen(node: Model, names: Collection[str], frozen: bool) -> None:
-    """Freeze tensors of one layer, or let those that were frozen learn again.
-
-    node (Model): the layer.
-    names (Collection[str]): names of the tensors.
-    frozen (bool): whether they stay as they are.
-    """
+    """Freeze the named tensors of one layer, or let them learn again."""
     before = frozen_names(node)
     after = before.union(names) if frozen else before.difference(names)
     if after == before:

@@ -132,11 +132,7 @@ class AdamW(Optimizer):
         betas: Tuple[float, float],
         eps: float,
     ) -> None:
-        """Take the recipe over.
-
-        groups (Sequence[Group]): the first that fits a tensor holds.
-        RAISES (ValueError): SP002 for a value out of its limits.
-        """
+        """RAISES (ValueError): SP002 for a value out of its limits."""
         require(not_negative, grad_clip=grad_clip, eps=eps)
         require(fraction, beta1=betas[0], beta2=betas[1])
         super().__init__(

@@ -127,10 +127,8 @@ def _name_of(model: Model) -> str:
 
 
 def encoders_in(model: Model) -> List[Model]:
-    """Find the encoders in a model by its structure.
-
-    RETURNS (List[Model]): what layers refer to as `tok2vec`; where none does, all that
-        are made to be listened to, which may be the model itself.
+    """RETURNS (List[Model]): what layers of a model refer to as `tok2vec`; where none
+    does, all that are made to be listened to, which may be the model itself.
     """
     found = [node.maybe_get_ref("tok2vec") for node in model.walk()]
     referred = [encoder for encoder in found if encoder is not None]

@@ -41,11 +41,7 @@ def columns_of(batch: Any) -> Dict[str, Any]:
 
 
 def add_columns(batch: Any, columns: Columns) -> Any:
-    """Add columns to a copy of a table.
-
-    columns (Columns): `spans` and `error`; they replace columns of the same name.
-    RETURNS (Any): a new table of the same kind.
-    """
+    """RETURNS (Any): a copy of a table with these columns added or replaced."""
     if isinstance(batch, dict):
         return {**batch, **columns}
     if _is_arrow(batch):

@@ -34,13 +34,8 @@ Sized = Tuple[Piece, int]
 
 
 class Source(NamedTuple):
-    """An input file.
-
-    path (Path): absolute path.
-    name (str): name of the file in document ids.
-    format (str): see `Piece`.
-    size (int): bytes.
-    changed (int): time of the last change, in nanoseconds.
+    """An input file: absolute path, name in document ids, format (see `Piece`), bytes,
+    and time of the last change in nanoseconds.
     """
 
     path: Path
@@ -58,8 +53,7 @@ def find_sources(
     inputs (Sequence[str]): files, folders (searched recursively) and globs.
     output (Path): folder for the results, which is never read as input.
     by_line (bool): each line of a text file is a document, instead of the whole file.
-    RETURNS (List[Source]): each file once, sorted by path. Files of other formats are
-        skipped.
+    RETURNS (List[Source]): each file of a known format once, sorted by path.
     RAISES (ValueError): SP120 if an input has no file to read.
     """
     found: List[Path] = []

@@ -47,11 +47,8 @@ class Request(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run that was prepared.
-
-    job (Job): for the workers.
-    parts (List[Part]): all of the plan.
-    finished (List[Report]): of the parts that earlier runs have finished.
+    """A run that was prepared: the job of the workers, all parts of the plan, and the
+    reports on those that earlier runs have finished.
     """
 
     job: Job

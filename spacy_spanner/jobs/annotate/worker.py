@@ -27,13 +27,7 @@ DEATHS = 2
 
 
 class Job(NamedTuple):
-    """The picklable settings of a worker.
-
-    annotator (SpanAnnotator): the pipeline.
-    output (OutputFolder): folder for the results.
-    fields (Fields): names of the text and id fields.
-    with_text (bool): write texts too.
-    """
+    """The picklable settings of a worker: see `run.Request`."""
 
     annotator: SpanAnnotator
     output: OutputFolder
@@ -60,11 +54,7 @@ def describe_failure(error: Exception) -> str:
 
 
 def annotate_part(job: Job, part: Part) -> Report:
-    """Annotate the documents of a part and write its file.
-
-    RETURNS (Report): counts.
-    RAISES (OSError): if a file cannot be read or written.
-    """
+    """Annotate the documents of a part, write its file, and count."""
     start = time.process_time()
     journal = Journal(job.output.journal(part.number))
     annotator, size = job.annotator, None
@@ -92,10 +82,7 @@ def annotate_part(job: Job, part: Part) -> Report:
 
 
 class Tally:
-    """Write documents and count them.
-
-    shard (ShardWriter): the output file.
-    """
+    """Writes documents to the output file, and counts them."""
 
     def __init__(self, shard: ShardWriter) -> None:
         self._shard = shard

@@ -47,11 +47,8 @@ def work(
     local_rank: int,
     gpu: bool,
 ) -> None:
-    """Train as one of the processes that torchrun has started.
+    """Train with a config as one of the processes that torchrun has started.
 
-    config_path (Path): the config, as for `spacy train`.
-    output (Optional[Path]): for model-last and model-best.
-    overrides (Dict[str, Any]): settings of the config that differ.
     local_rank (int): number of this process on its machine.
     gpu (bool): whether to learn on the GPU of this number.
     RAISES (ValueError): SP130 without torchrun, SP131 without GPUs for all.
@@ -92,13 +89,10 @@ def train_shared(
     stdout: IO = sys.stdout,
     stderr: IO = sys.stderr,
 ) -> int:
-    """Train with the config of a pipeline, as `spacy train` does.
+    """Train with the config of a pipeline; all processes must call this.
 
-    nlp (Language): an initialized pipeline; its weights become those of the first
-        process.
-    team (Team): the processes; all must call this.
+    nlp (Language): initialized; its weights become those of the first process.
     output (Optional[Path]): gets model-last and model-best, from the first process.
-    use_gpu (int): number of the GPU of this process, or -1.
     stdout, stderr (IO): for the logger of the first process.
     RETURNS (int): steps that were trained.
     RAISES (ConnectionError): SP132 if another process has ended.
@@ -143,9 +137,8 @@ def _announce(nlp: Language, training: Dict[str, Any], team: Team, stdout: IO) -
 def _part_random_numbers(
     nlp: Language, team: Team, seed: Optional[int]
 ) -> random.Random:
-    """Shuffle alike everywhere, and draw dropout and samples apart.
-
-    The first process draws as one process alone would.
+    """Shuffle alike everywhere, and draw dropout and samples apart, in the first
+    process as one process alone would.
 
     RETURNS (random.Random): numbers for components of this process.
     """

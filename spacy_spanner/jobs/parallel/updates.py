@@ -31,8 +31,6 @@ class SharedUpdates:
     ) -> None:
         """Remember what to share.
 
-        nlp (Language): the pipeline, the same in all processes.
-        team (Team): the others.
         parts (int): into how many parts spaCy would cut a batch.
         own (random.Random): where components draw from that use python's `random`,
             whose own numbers shuffle the data, alike in all processes.
@@ -42,6 +40,7 @@ class SharedUpdates:
         self.parts = parts
         self.own = own
         self.losses: Dict[str, float] = {}
+        self.total_of = team.total
         self._update = nlp.update
 
     def __call__(
@@ -54,10 +53,7 @@ class SharedUpdates:
     ) -> Dict[str, float]:
         """Learn from the share of a batch; then the gradients are those of all of it.
 
-        examples (Sequence[Example]): the whole batch.
         losses (Optional[Dict[str, float]]): the losses of this share are added.
-        exclude (Collection[str]): components that do not learn.
-        **options: as for `nlp.update`.
         RETURNS (Dict[str, float]): the losses.
         """
         self.losses = {} if losses is None else losses
@@ -87,9 +83,6 @@ def shared_updates(
 ) -> Iterator[SharedUpdates]:
     """Let `nlp.update` learn from a share of every batch meanwhile.
 
-    Components that take a mean over a batch ask for its size by their attribute
-    `total_of`.
-
     nlp, team, parts, own: see `SharedUpdates`.
     YIELDS (SharedUpdates): what replaces `nlp.update`.
     """
@@ -97,7 +90,7 @@ def shared_updates(
     asking: List[Any] = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "total_of")]
     vars(nlp)["update"] = updates
     for pipe in asking:
-        pipe.total_of = team.total
+        pipe.total_of = updates.total_of
     try:
         yield updates
     finally:
@@ -119,11 +112,8 @@ def drawing_from(numbers: random.Random) -> Iterator[None]:
 
 
 def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
-    """Replace all gradients by their sums over the processes.
-
-    slots (Sequence[Slot]): the tensors, the same in all processes. One that has a
-        gradient anywhere has one everywhere afterwards.
-    team (Team): the others.
+    """Replace all gradients by their sums over the processes. A tensor that has a
+    gradient anywhere has one everywhere afterwards.
     """
     shims = {id(shim): shim for slot in slots for shim in torch_shims(slot.node)}
     scalers = [shim._grad_scaler for shim in shims.values()]
@@ -141,13 +131,9 @@ def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
 
 
 def split_evenly(sizes: Sequence[int], n_parts: int) -> List[List[int]]:
-    """Divide items so that all parts are about equally large.
+    """Divide items so that all parts are about equally large: the largest item that is
+    left goes to the part that has the least so far.
 
-    The largest item that is left goes to the part that has the least so far; of equals,
-    the first.
-
-    sizes (Sequence[int]): of each item, at least 0.
-    n_parts (int): at least 1.
     RETURNS (List[List[int]]): indices of the items of each part, in their order. Parts
         differ by no more than the largest item; some may be empty.
     """

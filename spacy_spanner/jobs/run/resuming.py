@@ -213,7 +213,6 @@ def finish_run(
     run (Remainder): what `load_run` gives.
     output (Optional[Path]): gets model-last and model-best. A model-best that is there
         stays until a better one comes.
-    stdout, stderr (IO): for the logger.
     RETURNS (int): steps that were trained; 0 if the run was complete.
     """
     if output is not None:

@@ -39,10 +39,8 @@ MOMENTS = State._fields
 
 
 def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
-    """Compute a digest of all files that the corpora of a training run name.
-
-    config (Dict[str, Any]): interpolated.
-    RETURNS (Dict[str, str]): by setting, such as "corpora.train.path".
+    """RETURNS (Dict[str, str]): digests of all files that the corpora of an
+    interpolated config name, by setting such as "corpora.train.path".
     """
     return {name: digest(path) for name, path in data_paths(config) if path.exists()}
 
@@ -105,11 +103,9 @@ def random_tensors() -> Dict[str, Tensor]:
 def restore_random(
     nlp: Language, numbers: Dict[str, Any], tensors: Dict[str, Tensor]
 ) -> None:
-    """Let all streams go on from where they stood.
+    """Let all streams go on from where they stood, but those of missing devices.
 
-    numbers (Dict[str, Any]): of `random_numbers`.
-    tensors (Dict[str, Tensor]): of `random_tensors`; what concerns devices that are
-        not here is left out.
+    numbers, tensors (Dict): of `random_numbers` and `random_tensors`.
     """
     version, state, gauss = numbers[PYTHON]
     random.setstate((version, tuple(state), gauss))
@@ -168,11 +164,6 @@ class Slot(NamedTuple):
         if self.parameter is not None:
             return cast(Tensor, self.parameter.grad)
         return xp2torch(cast(FloatsXd, self.node.get_grad(self.key[1])))
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.weights.device
 
     @property
     def learns(self) -> bool:
@@ -265,15 +256,12 @@ def restore_tensors(
         optimizer.nr_update[slot.key] = saved["updates"]
         if f"{slot.place}/{MOMENTS[0]}" in moments:
             stored = (moments[f"{slot.place}/{field}"] for field in MOMENTS)
-            optimizer.states[slot.key] = State(*(one.to(slot.device) for one in stored))
+            device = slot.weights.device
+            optimizer.states[slot.key] = State(*(one.to(device) for one in stored))
 
 
 def require_same_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:
-    """Compare the tensors of a pipeline with those that are known.
-
-    records (Dict[str, Dict[str, Any]]): of `tensor_records`.
-    RAISES (ValueError): SP113 when they are others.
-    """
+    """RAISES (ValueError): SP113 if `tensor_records` were made of other tensors."""
     different = sorted({slot.place for slot in slots_of(nlp)} ^ set(records))
     if different:
         count = len(different)

@@ -52,11 +52,7 @@ def joined_f(classes: Sequence[Dict[str, Any]]) -> Optional[float]:
 
 
 def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[float]]]:
-    """Average the scores of trainings that differ by chance only.
-
-    runs (Sequence[Dict[str, Any]]): see `one_trial.train_variant`.
-    RETURNS (Dict[str, Dict[str, Optional[float]]]): see `average`.
-    """
+    """RETURNS (Dict): the `average` over trainings that differ by chance only."""
     return average([best_part(run) for run in runs])
 
 
@@ -157,10 +153,8 @@ def _scores(run: Dict[str, Any], changed: str) -> Dict[str, Any]:
 
 
 def choose(rows: Sequence[Row], metric: str) -> Optional[Row]:
-    """Find the best settings.
+    """Find the best settings by the mean of one of `SCORES` over the seeds.
 
-    rows (Sequence[Row]): of the table.
-    metric (str): one of `SCORES`; its mean over the seeds counts.
     RETURNS (Optional[Row]): of equals the first; None where no row has all its seeds.
     """
     assert metric in SCORES

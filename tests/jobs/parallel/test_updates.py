@@ -189,7 +189,7 @@ def test_update_is_spacys_own_afterwards() -> None:
     def work(team: ThreadTeam) -> None:
         with shared_updates(nlp, team, parts=1, own=random.Random(0)) as updates:
             assert vars(nlp)["update"] is updates
-            assert pipe.total_of == team.total
+            assert pipe.total_of == updates.total_of
             assert pipe.total_of(3) == 3
 
     in_threads(1, work)
