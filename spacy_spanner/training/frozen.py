@@ -22,9 +22,7 @@ def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
     `AdamW` leaves the tensors out. Those of this package's own layers get no gradient
     meanwhile, which saves the backward pass; other layers would not expect that.
 
-    pipe (Any): the component.
     part (str): "encoder" or "head".
-    frozen (bool): whether the part stays as it is.
     """
     owners = owners_of(pipe.model, [("", pipe)])
     for node in pipe.model.walk():

@@ -71,12 +71,9 @@ def running_update(tensor: str) -> Tuple[Model, FrameType]:
 
 
 def components_around(model: Model, call: FrameType) -> List[Named]:
-    """Find the component of a model among the variables of a call and of its callers.
-
+    """Find the component of a model among the variables of a call and of its callers:
     spaCy's loops hold the whole pipeline, a loop of one's own a pipeline or component.
 
-    model (Model): the model.
-    call (FrameType): the innermost call.
     RETURNS (List[Tuple[str, Any]]): names and components of the pipeline that it is in,
         or the component alone, or nothing.
     """
@@ -95,7 +92,6 @@ def components_around(model: Model, call: FrameType) -> List[Named]:
 def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:
     """Find where the tensors of a model belong.
 
-    model (Model): the model of a component.
     components (Iterable[Tuple[str, Any]]): components of which one may have the model;
         it gives the name, and tells whether others listen to the model.
     RETURNS (Dict[Key, Owner]): in the order in which an optimizer is handed them.

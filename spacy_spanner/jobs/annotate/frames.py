@@ -17,11 +17,8 @@ SPARK_COLUMNS = (
 
 
 def span_rows(doc: Doc, key: Optional[str]) -> List[Dict[str, Any]]:
-    """List the spans of a document.
-
-    key (Optional[str]): the span group; None for `doc.ents`.
-    RETURNS (List[Dict[str, Any]]): character and token offsets, label and text of each
-        span, and its score if the pipeline provides scores.
+    """RETURNS (List[Dict[str, Any]]): offsets, label and text of each span of a group
+    (`doc.ents` if None), and its score if the pipeline provides scores.
     """
     group = doc.ents if key is None else doc.spans.get(key, ())
     rows = [{**json_span(span), "text": span.text} for span in group]

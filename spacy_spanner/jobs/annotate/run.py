@@ -96,7 +96,6 @@ def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
 def annotate_parts(run: Run, engine: Engine) -> Reports:
     """Annotate the parts that are not finished.
 
-    engine (Engine): annotates parts and yields their reports.
     YIELDS (Report): of each part, when it is finished.
     RAISES (ValueError): the error of a worker if it is coded, or SP127.
     """

@@ -146,9 +146,8 @@ def _pass_over(
 
 
 def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
-    """Train for the steps that remain.
+    """Train for the steps that remain; a run can be used once.
 
-    run (Remainder): what `load_run` gives; can be used once.
     YIELDS (Tuple[Dict[str, Any], Optional[bool]]): after each step, what spaCy tells
         its loggers, and whether it is the best; None if it was not evaluated.
     """
