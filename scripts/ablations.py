@@ -13,7 +13,7 @@ from spacy.cli._util import setup_gpu
 from train import budget, config_path, overrides
 from wasabi import msg
 
-from spacy_spanner.cli.progress import track
+from spacy_spanner.cli.shell import track
 from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
 from spacy_spanner.files import write_json, write_text
 from spacy_spanner.jobs.search.search import run_variants

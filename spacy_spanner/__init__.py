@@ -82,6 +82,7 @@ _MOVED: Dict[str, str] = {
     "sweep": "jobs.search",
     "training.optimizers": "training.optimizer",
     "training.parameters": "training.owners",
+    "training.shares": "training.owners",
     "types": "spans.table",
     "windows": "spans.windows",
 }

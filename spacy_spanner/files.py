@@ -109,17 +109,13 @@ def staged_file(
     """Write a file that takes its place when the block ends without an error.
 
     output, folder, flush: see `Draft`.
-    RETURNS (ContextManager[Path]): the file to write to.
     """
     return _finished(Draft(output, folder=folder, flush=flush))
 
 
 def staged_folder(output: Path) -> ContextManager[Path]:
     """Collect files, and move them to a folder when the block ends without an error.
-
-    output (Path): the folder; made if it is missing. Files that are there already are
-        replaced, others stay.
-    RETURNS (ContextManager[Path]): the folder to write into.
+    Files of other names stay there.
     """
     return _finished(DraftFolder(output))
 

@@ -2,38 +2,18 @@
 
 from spacy.cli._util import app as spacy_app
 
-from . import (
+from . import (  # noqa: F401 (each adds its commands)
     analyze,
     analyze_training,
     annotate,
     convert,
-    debug_data,
     evaluate,
-    init_config,
-    model_card,
-    resume,
-    stats,
+    preflight,
     sweep,
-    train_parallel,
-    tune,
+    train,
 )
-from .app import app
+from .shell import app
 
 spacy_app.add_typer(app)
 
-__all__ = [
-    "analyze",
-    "analyze_training",
-    "annotate",
-    "app",
-    "convert",
-    "debug_data",
-    "evaluate",
-    "init_config",
-    "model_card",
-    "resume",
-    "stats",
-    "sweep",
-    "train_parallel",
-    "tune",
-]
+__all__ = ["app"]

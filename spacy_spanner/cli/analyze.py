@@ -5,11 +5,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import typer
 from spacy.language import Language
+from spacy.util import load_model
 from wasabi import msg
 
-from .app import app
-from .progress import track
-from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, load, ready
+from .shell import CODE, DATA, GPU, KEY, MODEL, app, distinct_names, ready, track
 
 analyze = typer.Typer(name="analyze", no_args_is_help=True)
 analyze.info.help = "Analyses as in the papers: each writes a figure and its data"
@@ -38,7 +37,7 @@ def landscape_cli(
     from ..evaluation.report.figures.analyses import landscape_figure
 
     with ready(gpu_id, code_path):
-        nlp = load(model)
+        nlp = load_model(model)
         name, key = component_and_key(nlp, component)
         paths = {"train": train, "dev": dev, "test": test}
         splits = {
@@ -66,7 +65,7 @@ def lengths_cli(
     with ready(gpu_id, code_path):
         found: Dict[str, Any] = {}
         for model, name in zip(models, distinct_names(models)):
-            nlp = load(model)
+            nlp = load_model(model)
             key = find_source(nlp, spans_key).key
             scores = scores_of(nlp, read_corpus(data, nlp, key), key)
             found[name] = scores["by_length"] or {}
@@ -90,7 +89,7 @@ def offsets_cli(
     from ..evaluation.report.figures.grids import offset_figure
 
     with ready(gpu_id, code_path):
-        nlp = load(model)
+        nlp = load_model(model)
         key = find_source(nlp, spans_key).key
         gold = read_corpus(data, nlp, key)
         readings = read_predictions(nlp, gold, key, track=track)
@@ -117,7 +116,7 @@ def grid_cli(
 
     with ready(gpu_id, code_path):
         axes = {"rows": parse_axis(rows), "columns": parse_axis(columns)}
-        nlp = load(model)
+        nlp = load_model(model)
         name, key = component_and_key(nlp, component)
         gold = read_corpus(data, nlp, key)
         found = settings_grid(nlp, name, gold, **axes, track=track)

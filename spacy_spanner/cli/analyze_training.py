@@ -5,15 +5,14 @@ again, a command trains only what is missing.
 """
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import typer
 from wasabi import msg
 
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
-from .progress import track
-from .shell import CODE, GPU, TAKES_OVERRIDES, ready
+from .shell import CODE, GPU, TAKES_OVERRIDES, ready, track
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 TEST = typer.Option(None, "--test", "-t", help="Test data for the best model")
@@ -22,33 +21,27 @@ DEFAULT_SETTING = "boundary_smoothing"
 Accounts = List[Dict[str, Any]]
 
 
-class TrainingAnalysis(NamedTuple):
-    """An analysis that trains.
+def add_command(
+    name: str,
+    about: str,
+    values: Any,
+    make_variants: Callable[[Any, str], List[Any]],
+    finish: Callable[[Path, Accounts], None],
+) -> None:
+    """Add an analysis that trains.
 
-    name, help (str): of the command.
+    name, about (str): of the command.
     values (Any): the option that says what differs between trainings.
-    variants (Callable): makes the trainings of a plan from the value of that option.
+    make_variants (Callable): the trainings of a plan, by the value of that option.
     finish (Callable): writes the figure and its data from the accounts of trainings.
     """
 
-    name: str
-    help: str
-    values: Any
-    variants: Callable[[Any, str], List[Any]]
-    finish: Callable[[Path, Accounts], None]
-
-
-def add_command(analysis: TrainingAnalysis) -> None:
-    """Make a command out of an analysis."""
-
-    @analyze.command(
-        analysis.name, help=analysis.help, context_settings=TAKES_OVERRIDES
-    )
+    @analyze.command(name, help=about, context_settings=TAKES_OVERRIDES)
     def command(
         ctx: typer.Context,
         config: Path = CONFIG,
         output: Path = OUTPUT,
-        values: str = analysis.values,
+        values: str = values,
         test: Optional[Path] = TEST,
         component: str = COMPONENT,
         gpu_id: int = GPU,
@@ -61,23 +54,18 @@ def add_command(analysis: TrainingAnalysis) -> None:
 
         with ready(gpu_id, code_path):
             plan = Plan(config, parse_config_overrides(ctx.args), test, component)
-            variants = analysis.variants(plan, values)
-            analysis.finish(output, run_variants(plan, variants, output, track=track))
+            variants = make_variants(plan, values)
+            finish(output, run_variants(plan, variants, output, track=track))
 
 
-def vary(default: str) -> Any:
-    """RETURNS (Any): the option for a setting and its values."""
+def vary(default: str) -> Tuple[Any, Callable[[Any, str], List[Any]]]:
+    """RETURNS (Tuple[Any, Callable]): the option for a setting and its values, and what
+    makes a training for each value.
+    """
     usual = f"default: {DEFAULT_SETTING}={default} of the component"
-    return typer.Option(
+    option = typer.Option(
         "", "--vary", help=f"Setting of the config and its values; {usual}"
     )
-
-
-def varied(default: str) -> Callable[[Any, str], List[Any]]:
-    """RETURNS (Callable): makes a training for each value of a setting.
-
-    default (str): values of the setting that is varied if none is named.
-    """
 
     def variants(plan: Any, text: str) -> List[Any]:
         from ..evaluation.analyses.settings_grid import parse_axis
@@ -85,7 +73,12 @@ def varied(default: str) -> Callable[[Any, str], List[Any]]:
 
         return sweep(*parse_axis(text or f"{default_setting(plan)}={default}"))
 
-    return variants
+    return option, variants
+
+
+def seeds(default: str) -> Any:
+    """RETURNS (Any): the option for several seeds."""
+    return typer.Option(default, "--seeds", help="Comma-separated seeds")
 
 
 def default_setting(plan: Any) -> str:
@@ -172,35 +165,29 @@ def numbers(text: str) -> List[int]:
         raise typer.BadParameter(f"not integers separated by commas: {text}") from error
 
 
-ANALYSES = (
-    TrainingAnalysis(
-        "training",
-        "Plot loss and F1 on the dev data over training, for values of a setting.",
-        vary("0.0,0.1"),
-        varied("0.0,0.1"),
-        write_training,
-    ),
-    TrainingAnalysis(
-        "calibration",
-        "Plot reliability for values of a setting, such as boundary smoothing.",
-        vary("0.0,0.1,0.2,0.3"),
-        varied("0.0,0.1,0.2,0.3"),
-        write_calibration,
-    ),
-    TrainingAnalysis(
-        "seeds",
-        "Train with several seeds: mean and standard deviation of scores.",
-        typer.Option("0,1,2", "--seeds", help="Comma-separated seeds"),
-        with_each_seed,
-        write_seeds,
-    ),
-    TrainingAnalysis(
-        "sizes",
-        "Plot F1 for 12.5% to 100% of the training documents.",
-        typer.Option("0", "--seeds", help="Comma-separated seeds"),
-        with_less_data,
-        write_sizes,
-    ),
+add_command(
+    "training",
+    "Plot loss and F1 on the dev data over training, for values of a setting.",
+    *vary("0.0,0.1"),
+    write_training,
 )
-for _analysis in ANALYSES:
-    add_command(_analysis)
+add_command(
+    "calibration",
+    "Plot reliability for values of a setting, such as boundary smoothing.",
+    *vary("0.0,0.1,0.2,0.3"),
+    write_calibration,
+)
+add_command(
+    "seeds",
+    "Train with several seeds: mean and standard deviation of scores.",
+    seeds("0,1,2"),
+    with_each_seed,
+    write_seeds,
+)
+add_command(
+    "sizes",
+    "Plot F1 for 12.5% to 100% of the training documents.",
+    seeds("0"),
+    with_less_data,
+    write_sizes,
+)

@@ -5,15 +5,13 @@ import threading
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
-from .app import app
-from .progress import Amount, track_amounts
-from .shell import CODE, FORCE, KEY, MODEL, plain_errors
+from .shell import CODE, FORCE, KEY, MODEL, app, plain_errors, track_amounts
 
 if TYPE_CHECKING:
     from ..jobs.annotate.messages import Report
@@ -79,23 +77,9 @@ def annotate_cli(
     choices = dict(locals())
     with plain_errors(), sigterm_as_interrupt():
         check_choices(choices)
-        outcome = annotate(make_request(choices), make_engine(choices), force=force)
-    report_outcome(outcome, output, tolerance)
-
-
-class Outcome(NamedTuple):
-    """The result of a run.
-
-    documents, words, spans, failed (int): totals of the finished parts.
-    finished, parts (int): number of finished parts, and of all parts.
-    """
-
-    documents: int
-    words: int
-    spans: int
-    failed: int
-    finished: int
-    parts: int
+        request, run_parts = make_request(choices), make_engine(choices)
+        reports, n_parts = annotate(request, run_parts, force=force)
+    report_outcome(reports, n_parts, output, tolerance)
 
 
 def check_choices(choices: Dict[str, Any]) -> None:
@@ -173,10 +157,13 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
     return partial(run_pool, n_process=n_process, num_gpus=num_gpus)
 
 
-def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Outcome:
+def annotate(
+    request: "Request", engine: "Engine", *, force: bool = False
+) -> "Tuple[List[Report], int]":
     """Annotate the remaining parts, and show the progress.
 
-    RETURNS (Outcome): counts, also after an interruption.
+    RETURNS (Tuple[List[Report], int]): reports on finished parts, also after an
+        interruption, and the number of all parts.
     """
     from ..jobs.annotate.run import prepared
 
@@ -190,33 +177,17 @@ def annotate(request: "Request", engine: "Engine", *, force: bool = False) -> Ou
                 reports.append(report)
         except KeyboardInterrupt:
             msg.warn("Stopped")
-    return Outcome(
-        documents=sum(report.documents for report in reports),
-        words=sum(report.words for report in reports),
-        spans=sum(report.spans for report in reports),
-        failed=sum(report.failed for report in reports),
-        finished=len(reports),
-        parts=len(run.parts),
-    )
+    return reports, len(run.parts)
 
 
 def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
     """Annotate parts, and show the progress. YIELDS (Report): of each part."""
     from ..jobs.annotate.run import annotate_parts
 
-    total = sum(part.size for part in run.parts)
-    before = sum(report.size for report in run.finished)
+    size = sum(part.size for part in run.parts)
+    before = total(run.finished, "size")
     with closing(annotate_parts(run, engine)) as reports:
-        latest: List[Report] = []
-
-        def amounts() -> Iterator[Amount]:
-            for report in reports:
-                latest.append(report)
-                yield Amount(report.size, report.words)
-
-        what = "Annotating"
-        for _ in track_amounts(amounts(), total=total, before=before, what=what):
-            yield latest.pop()
+        yield from track_amounts(reports, total=size, before=before, what="Annotating")
 
 
 @contextmanager
@@ -232,27 +203,33 @@ def sigterm_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def report_outcome(outcome: Outcome, output: Path, tolerance: float) -> None:
+def report_outcome(
+    reports: "List[Report]", n_parts: int, output: Path, tolerance: float
+) -> None:
     """Print the result of a run.
 
     RAISES (Exit): with code 130 if the run is not complete.
     RAISES (SystemExit): with code 1 if more documents failed than tolerated.
     """
-    if outcome.finished < outcome.parts:
-        parts = f"{outcome.finished:,} of {outcome.parts:,} parts are finished"
+    if len(reports) < n_parts:
+        parts = f"{len(reports):,} of {n_parts:,} parts are finished"
         msg.info(f"{parts}. Run the same command again to continue")
         raise typer.Exit(STOPPED)
+    documents, failed = total(reports, "documents"), total(reports, "failed")
+    words, spans = total(reports, "words"), total(reports, "spans")
     msg.good(
-        f"{outcome.documents:,} documents, {outcome.words:,} words, "
-        f"{outcome.spans:,} spans",
-        f"in {output}",
+        f"{documents:,} documents, {words:,} words, {spans:,} spans", f"in {output}"
     )
-    total = outcome.documents + outcome.failed
     path = output / "errors.jsonl"
-    if outcome.failed > tolerance * total:
+    if failed > tolerance * (documents + failed):
         message = Errors.SP129.format(
-            failed=outcome.failed, total=total, tolerance=tolerance, path=path
+            failed=failed, total=documents + failed, tolerance=tolerance, path=path
         )
         msg.fail(message, exits=1)
-    if outcome.failed:
-        msg.warn(f"{outcome.failed:,} documents failed: see {path}")
+    if failed:
+        msg.warn(f"{failed:,} documents failed: see {path}")
+
+
+def total(reports: "List[Report]", name: str) -> int:
+    """RETURNS (int): the sum of a count over all parts."""
+    return sum(getattr(report, name) for report in reports)

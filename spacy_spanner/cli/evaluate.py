@@ -1,4 +1,4 @@
-"""The command `spanner evaluate`."""
+"""The commands `spanner evaluate`, `tune` and `model-card`, for trained pipelines."""
 
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -7,10 +7,11 @@ import typer
 from spacy.util import load_model
 from wasabi import msg
 
+from ..errors import Warnings
 from ..evaluation.tables import percent
-from .app import app
-from .progress import track
-from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, plain_errors, prepare
+from .shell import CODE, DATA, FORCE, GPU, KEY, MODEL, app, distinct_names, ready, track
+
+HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
 
 
 @app.command("evaluate")
@@ -33,8 +34,7 @@ def evaluate_cli(
     Works with any pipeline that writes span groups. Writes metrics.json, errors.json,
     report.html, and the figures as PNG and SVG to OUTPUT.
     """
-    with plain_errors():
-        prepare(gpu_id, code_path)
+    with ready(gpu_id, code_path):
         metrics = evaluate(
             [model, *([compare] if compare else [])],
             data,
@@ -85,3 +85,85 @@ def evaluate(
         write_json(folder / "errors.json", first.errors)
         write_report(folder, first, second=second, comparison=comparison, limit=limit)
     return [one.metrics for one in found]
+
+
+@app.command("tune")
+def tune_cli(
+    model: str = MODEL,
+    dev: Path = typer.Argument(..., help="Annotated documents to tune on"),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder for the pipeline"),
+    test: Optional[Path] = typer.Option(
+        None, "--test", "-t", help="Other documents to measure the effect on"
+    ),
+    per_label: bool = typer.Option(False, help="Tune one threshold per label"),
+    beta: float = typer.Option(1.0, min=0.01, help="Above 1, recall counts more"),
+    precision: Optional[float] = typer.Option(
+        None, min=0.0, max=1.0, help="Maximise recall at this minimum precision instead"
+    ),
+    temperature: bool = typer.Option(True, help="Calibrate the scores first"),
+    spans_key: Optional[str] = KEY,
+    force: bool = FORCE,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Tune thresholds and temperature, and save a copy of the pipeline with them.
+
+    Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
+    """
+    from ..evaluation.tuning import Goal, tune
+    from ..files import new_folder, require_absent, write_json
+
+    goal = Goal(beta, precision, per_label, temperature)
+    with ready(gpu_id, code_path):
+        if not force:
+            require_absent(output)  # fail early
+        nlp = load_model(model)
+        found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
+        with new_folder(output, force=force) as folder:
+            nlp.to_disk(folder)
+            write_json(folder / "tuning.json", found)
+    show_tuning(found)
+    if test is None:
+        msg.warn(Warnings.SW070.format(dev=dev))
+    msg.good(f"Wrote {output}")
+
+
+def show_tuning(found: Dict[str, Any]) -> None:
+    """Print scores and settings before and after."""
+    scores = found["scores"]
+    rows = [
+        [corpus, when, *map(percent, scores[when][corpus].values())]
+        for corpus in scores["before"]
+        for when in ("before", "after")
+    ]
+    msg.table(rows, header=HEADER, aligns=["l", "l", *"r" * 4], divider=True)
+    for name, value in found["settings"]["after"].items():
+        msg.text(f"{name}: {found['settings']['before'][name]} -> {value}")
+
+
+@app.command("model-card")
+def model_card_cli(
+    model: str = MODEL,
+    output: Optional[Path] = typer.Option(
+        None,
+        "--output",
+        "-o",
+        help="File to write; default: README.md in the pipeline's folder",
+    ),
+    force: bool = FORCE,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Write a model card with labels, scores, settings and limits of a pipeline.
+
+    `spacy package` adds the README.md of a pipeline's folder to the package.
+    """
+    from ..evaluation.card import render_card
+    from ..files import require_absent, write_text
+
+    with ready(code=code_path):
+        nlp = load_model(model)
+        target = output or Path(nlp.path or ".") / "README.md"
+        if not force:
+            require_absent(target)
+        write_text(target, render_card(nlp))
+    msg.good(f"Wrote {target}")

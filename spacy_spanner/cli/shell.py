@@ -1,20 +1,33 @@
-"""Common parts of commands: options, loading, and messages instead of tracebacks."""
+"""Common parts of the commands of `python -m spacy spanner`: the group, options,
+loading, progress, and messages instead of tracebacks.
+
+Commands parse arguments, call functions that return data, and print. Slow imports such
+as torch are made inside the command, so that they do not delay other commands of spaCy.
+"""
 
 import re
+import sys
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
-from typing import Iterator, List, Optional, Sequence
+from typing import Any, Iterable, Iterator, List, Optional, Sequence
 
 import typer
-from spacy.language import Language
-from spacy.util import load_model
+from tqdm import tqdm
 from wasabi import msg
+
+app = typer.Typer(
+    name="spanner",
+    help="Data, evaluation and analysis for span-based named entity recognition",
+    no_args_is_help=True,
+)
 
 # Error codes of this package and of spaCy.
 CODED = re.compile(r"^\[(SP|E)\d+\]")
-
 # Names that are only meaningful with their parent folder.
 CHECKPOINTS = ("model-best", "model-last")
+SECONDS_BETWEEN_LINES = 10.0
 
 MODEL = typer.Argument(..., help="Folder or package name of a trained pipeline")
 DATA = typer.Argument(..., help="Annotated documents: a .spacy file or a folder")
@@ -40,38 +53,72 @@ def plain_errors() -> Iterator[None]:
         raise typer.Exit(1) from error
 
 
-def prepare(gpu: int = -1, code: Optional[Path] = None) -> None:
-    """Set up the device and import the user's code, as in spaCy's commands."""
-    from spacy.cli._util import import_code, setup_gpu
-
-    setup_gpu(gpu, silent=True)
-    import_code(code)
-
-
 @contextmanager
 def ready(gpu: int = -1, code: Optional[Path] = None) -> Iterator[None]:
-    """Work as a command does: on a device, with the user's code, and with messages for
-    coded errors.
+    """Work on a device and with the user's code, as spaCy's commands do, and print
+    errors as `plain_errors` does.
     """
+    from spacy.cli._util import import_code, setup_gpu
+
     with plain_errors():
-        prepare(gpu, code)
+        setup_gpu(gpu, silent=True)
+        import_code(code)
         yield
 
 
-def load(model: str) -> Language:
-    """RETURNS (Language): the trained pipeline."""
-    return load_model(model)
-
-
 def distinct_names(models: Sequence[str]) -> List[str]:
-    """Name models by the last parts of their paths.
-
-    models (Sequence[str]): folders or package names.
-    RETURNS (List[str]): the shortest ends of the paths that are all different.
-    """
+    """RETURNS (List[str]): the shortest ends of paths that are all different."""
     paths = [Path(model).parts for model in models]
     size = 2 if any(path[-1] in CHECKPOINTS for path in paths) else 1
     n_distinct = len(set(paths))
     while len({path[-size:] for path in paths}) < n_distinct:
         size += 1
     return ["/".join(path[-size:]) for path in paths]
+
+
+def track(items: Iterable[Any], *, total: int, what: str) -> Iterator[Any]:
+    """Yield items and show how many are done, after a word such as "Predicting"."""
+    if sys.stderr.isatty():
+        yield from tqdm(items, total=total, desc=what, leave=False, unit="")
+        return
+    shown = time.monotonic()
+    done = 0
+    for item in items:
+        yield item
+        done += 1
+        if time.monotonic() - shown >= SECONDS_BETWEEN_LINES and done < total:
+            shown = time.monotonic()
+            msg.text(f"{what}: {done:,} of {total:,}")
+    msg.text(f"{what}: {done:,} done")
+
+
+def track_amounts(
+    items: Iterable[Any], *, total: int, before: int = 0, what: str
+) -> Iterator[Any]:
+    """Yield items and show the share of work done, the speed and the remaining time.
+
+    items (Iterable[Any]): steps with their `size`, in any unit, and number of `words`.
+    total, before (int): all of the work, and what was done before the first step.
+    """
+    start = shown = time.monotonic()
+    done, words = before, 0
+    hidden = not sys.stderr.isatty()
+    form = "{desc}: {percentage:.0f} %|{bar}| {postfix}"
+    bar = tqdm(total=total, initial=done, desc=what, bar_format=form, disable=hidden)
+    with bar:
+        for item in items:
+            yield item
+            done, words = done + item.size, words + item.words
+            now = time.monotonic()
+            speed = _speed(now - start, words, done - before, total - done)
+            bar.set_postfix_str(speed, refresh=False)
+            bar.update(item.size)
+            if hidden and now - shown >= SECONDS_BETWEEN_LINES and done < total:
+                shown = now
+                msg.text(f"{what}: {100 * done / total:.0f} %, {speed}")
+
+
+def _speed(seconds: float, words: int, done: int, left: int) -> str:
+    """RETURNS (str): words per second, and the remaining time."""
+    remaining = timedelta(seconds=round(left * seconds / max(done, 1)))
+    return f"{words / max(seconds, 1e-9):,.0f} words/s, {remaining} left"

@@ -8,12 +8,12 @@ from wasabi import msg
 
 from .analyze import COMPONENT
 from .analyze_training import numbers
-from .app import app
-from .shell import CODE, TAKES_OVERRIDES, plain_errors
+from .shell import CODE, TAKES_OVERRIDES, app, plain_errors
 
 METRICS = "f, p, r, macro_f, flat_f, nested_f or ece"
 
 
+# Long for its options; each is a line or two.
 @app.command("sweep", context_settings=TAKES_OVERRIDES)
 def sweep_cli(
     ctx: typer.Context,

@@ -12,10 +12,7 @@ from ..errors import Errors
 
 
 def require_ray(library: str) -> Any:
-    """Import Ray and one of its libraries.
-
-    library (str): such as "data" for `ray.data`.
-    RETURNS (Any): the package `ray`.
+    """RETURNS (Any): the package `ray`, with a library such as "data" imported.
     RAISES (ValueError): SP123 where it is not installed.
     """
     # Ray sends statistics of use, unless this is set before it is imported.

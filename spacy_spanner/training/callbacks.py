@@ -4,6 +4,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 
 from spacy.language import Language
 from spacy.util import registry
+from thinc.api import Model
 
 from ..errors import Errors
 from ..settings import Rule, at_least, require
@@ -54,11 +55,8 @@ def make_callbacks(callbacks: Dict[str, Any]) -> BeforeUpdate:
 
 @registry.callbacks("spacy_spanner.register_pipeline.v1")
 def make_register_pipeline() -> Callable[[Language], Language]:
-    """Do nothing, for `[initialize.after_init]` of configs that still name it.
-
-    It is no longer needed: optimizers find the parts of every pipeline on their own.
-
-    RETURNS (Callable): the callback.
+    """Do nothing, for `[initialize.after_init]` of configs that still name it:
+    optimizers find the parts of every pipeline on their own.
     """
     return lambda nlp: nlp
 
@@ -76,15 +74,11 @@ def make_freeze_encoder(
     RETURNS (Callable): the callback.
     """
     require(at_least(0), epochs=epochs, steps=steps)
-    frozen: Dict[str, bool] = {}
 
     def freeze_or_thaw(nlp: Language, info: Dict[str, Any]) -> None:
         waits = info["epoch"] < epochs or info["step"] < steps
-        if "now" not in frozen:  # a run that goes on may begin with frozen encoders
-            frozen["now"] = _any_frozen(nlp, components)
-        if frozen["now"] == waits:
+        if _any_frozen(nlp, components) == waits:
             return
-        frozen["now"] = waits
         for name, pipe in _with_encoder(nlp, components):
             if waits:
                 _check_optimizer(nlp, name, pipe)
@@ -100,21 +94,19 @@ def _with_encoder(
     found = {name: pipe for name, pipe in nlp.pipeline if encoders_of(pipe)}
     for name in found if names is None else names:
         if name not in found:
-            raise ValueError(
-                Errors.SP101.format(
-                    component=name, components=", ".join(found) or "none"
-                )
-            )
+            known = ", ".join(found) or "none"
+            raise ValueError(Errors.SP101.format(component=name, components=known))
         yield name, found[name]
 
 
 def _any_frozen(nlp: Language, names: Optional[Sequence[str]]) -> bool:
-    return any(
-        frozen_names(node)
-        for _, pipe in _with_encoder(nlp, names)
-        for encoder in encoders_of(pipe)
-        for node in encoder.walk()
-    )
+    pipes = [pipe for _, pipe in _with_encoder(nlp, names)]
+    return any(frozen_names(node) for pipe in pipes for node in _encoder_nodes(pipe))
+
+
+def _encoder_nodes(pipe: Any) -> Iterator[Model]:
+    for encoder in encoders_of(pipe):
+        yield from encoder.walk()
 
 
 def _check_optimizer(nlp: Language, name: str, pipe: Any) -> None:
@@ -125,11 +117,9 @@ def _check_optimizer(nlp: Language, name: str, pipe: Any) -> None:
     optimizer = nlp.config["training"]["optimizer"]["@optimizers"]
     if optimizer == ADAMW:
         return
-    nodes = [node for encoder in encoders_of(pipe) for node in encoder.walk()]
-    for node in nodes:
+    for node in _encoder_nodes(pipe):
         if node.param_names or not all(map(runs_without_gradients, node.shims)):
-            raise ValueError(
-                Errors.SP019.format(
-                    component=name, layer=node.name, optimizer=optimizer
-                )
+            message = Errors.SP019.format(
+                component=name, layer=node.name, optimizer=optimizer
             )
+            raise ValueError(message)

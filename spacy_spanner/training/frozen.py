@@ -4,7 +4,7 @@
 and pickled with the layer, and as msgpack has no sets, Thinc never writes it to disk.
 """
 
-from typing import Any, Callable, Collection, FrozenSet, List, Optional, Set, cast
+from typing import Any, Collection, FrozenSet, Iterator, Set, Tuple, cast
 
 from thinc.api import Model
 from thinc.types import FloatsXd
@@ -22,9 +22,7 @@ def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
     `AdamW` leaves the tensors out. Those of this package's own layers get no gradient
     meanwhile, which saves the backward pass; other layers would not expect that.
 
-    pipe (Any): the component.
     part (str): "encoder" or "head".
-    frozen (bool): whether the part stays as it is.
     """
     owners = owners_of(pipe.model, [("", pipe)])
     for node in pipe.model.walk():
@@ -33,12 +31,7 @@ def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
 
 
 def mark_frozen(node: Model, names: Collection[str], frozen: bool) -> None:
-    """Freeze tensors of one layer, or let those that were frozen learn again.
-
-    node (Model): the layer.
-    names (Collection[str]): names of the tensors.
-    frozen (bool): whether they stay as they are.
-    """
+    """Freeze the named tensors of one layer, or let them learn again."""
     before = frozen_names(node)
     after = before.union(names) if frozen else before.difference(names)
     if after == before:
@@ -67,30 +60,25 @@ def frozen_names(node: Model) -> FrozenSet[str]:
 
 def frozen_keys(model: Model) -> Set[Key]:
     """RETURNS (Set[Key]): keys of all frozen tensors of a model."""
-    marked = [node for node in model.walk() if frozen_names(node)]
-    keys = ((node, key) for node in marked for key in tensor_keys(node))
-    return {key for node, key in keys if key[1] in frozen_names(node)}
+    marked = ((node, frozen_names(node)) for node in model.walk())
+    return {
+        key
+        for node, names in marked
+        if names
+        for key in tensor_keys(node)
+        if key[1] in names
+    }
 
 
-def gradients(
-    model: Model, stays: Optional[Callable[[Key], bool]] = None
-) -> List[Tensor]:
-    """Collect the gradients of what learns.
-
-    stays (Optional[Callable]): tells of a tensor whether to leave it out; None leaves
-        out what is frozen.
-    RETURNS (List[Tensor]): of Thinc and of torch.
-    """
-    stays = frozen_keys(model).__contains__ if stays is None else stays
-    found: List[Tensor] = []
+def gradients(model: Model) -> Iterator[Tuple[Key, Tensor]]:
+    """YIELDS (Tuple[Key, Tensor]): the gradients of a model, of Thinc and of torch."""
     for node in model.walk():
         for name in node.param_names:
-            if node.has_grad(name) and not stays((node.id, name)):
-                found.append(xp2torch(cast(FloatsXd, node.get_grad(name))))
+            if node.has_grad(name):
+                yield (node.id, name), xp2torch(cast(FloatsXd, node.get_grad(name)))
         for shim in torch_shims(node):
             if shim._grad_scaler.found_inf:
                 continue  # it lets this step out, and scales the next loss lower
             for name, tensor in shim._model.named_parameters():
-                if tensor.grad is not None and not stays((shim.id, name)):
-                    found.append(tensor.grad)
-    return found
+                if tensor.grad is not None:
+                    yield (shim.id, name), tensor.grad

@@ -54,12 +54,7 @@ class Group(NamedTuple):
         return self.name == owner.part
 
     def decay_of(self, n_axes: int, owner: Owner) -> float:
-        """Tell the weight decay of a tensor.
-
-        n_axes (int): how many it has; vectors are biases, gains and the like.
-        owner (Owner): where it belongs.
-        RETURNS (float): 0 for biases and norms.
-        """
+        """RETURNS (float): the decay of a tensor; 0 for biases, gains and norms."""
         decays = n_axes > 1 and not owner.in_norm
         decays = decays and not NOT_DECAYED.search(owner.tensor)
         return self.weight_decay if decays else 0.0

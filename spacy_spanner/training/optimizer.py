@@ -7,15 +7,18 @@ of torch alike, with torch's fused kernel.
 """
 
 import warnings
+from dataclasses import dataclass, field
 from math import isfinite
 from types import FrameType
 from typing import (
     Any,
     Dict,
+    Iterator,
     List,
     NamedTuple,
     Optional,
     Sequence,
+    Set,
     Tuple,
 )
 
@@ -43,11 +46,11 @@ from .owners import (
     HEAD,
     Key,
     Named,
+    Owner,
     components_around,
     owners_of,
     running_update,
 )
-from .plans import ModelPlan, note_optimizer
 
 
 @registry.optimizers("spacy_spanner.AdamW.v1")
@@ -97,6 +100,24 @@ class State(NamedTuple):
     step: Tensor
 
 
+@dataclass
+class ModelPlan:
+    """What an optimizer knows of a model; it holds no reference to the model.
+
+    owners (Dict[Key, Owner]): by key, in the order in which tensors come.
+    groups (Dict[Key, Group]): of the tensors that came.
+    frozen (Set[Key]): what stays as it is in the step that runs.
+    factor (float): by which the gradients of this step shrink.
+    ahead (Iterator[Key]): what may still come in this step.
+    """
+
+    owners: Dict[Key, Owner] = field(default_factory=dict)
+    groups: Dict[Key, Group] = field(default_factory=dict)
+    frozen: Set[Key] = field(default_factory=set)
+    factor: float = 1.0
+    ahead: Iterator[Key] = field(default_factory=lambda: iter([]))
+
+
 class AdamW(Optimizer):
     """Thinc's optimizer interface on torch's fused AdamW.
 
@@ -111,11 +132,7 @@ class AdamW(Optimizer):
         betas: Tuple[float, float],
         eps: float,
     ) -> None:
-        """Take the recipe over.
-
-        groups (Sequence[Group]): the first that fits a tensor holds.
-        RAISES (ValueError): SP002 for a value out of its limits.
-        """
+        """RAISES (ValueError): SP002 for a value out of its limits."""
         require(not_negative, grad_clip=grad_clip, eps=eps)
         require(fraction, beta1=betas[0], beta2=betas[1])
         super().__init__(
@@ -143,7 +160,7 @@ class AdamW(Optimizer):
         super().step_schedules()
         self.n_schedule_steps += 1
         for plan in self._plans.values():
-            plan.end_step()
+            plan.ahead = iter([])
         self._show_rate()
 
     def __call__(
@@ -164,55 +181,47 @@ class AdamW(Optimizer):
             is of no known part and fits no group, SP023 for one of neither Thinc nor
             torch, SP147 for a gradient that is not finite.
         """
-        model, frame = running_update(key[1])
-        plan = self._plan(model, key, frame)
+        model, call = running_update(key[1])
+        plan = self._plans.setdefault(model.id, ModelPlan())
+        # In every step tensors come in the same order. This moves on to the tensor, or,
+        # where it is not ahead, to the next step.
+        while key not in plan.ahead:
+            self._begin_step(plan, model, key, call)
+        learns = self._learns(plan, key)
         owner, grad = plan.owners[key], xp2torch(gradient)
-        if key not in plan.frozen:
-            group = self._group(plan, key)
-            self.nr_update[key] += 1
-            if self.nr_update[key] > group.frozen_steps:
-                rate = lr_scale * getattr(self, _rate_name(group.name))
-                tensor = xp2torch(weights)
-                decay = group.decay_of(tensor.ndim, owner)
-                self._update(key, tensor, grad, plan.factor, rate, decay)
+        self.nr_update[key] += key not in plan.frozen
+        if learns:
+            group, tensor = self._group(plan, key), xp2torch(weights)
+            rate = lr_scale * getattr(self, _rate_name(group.name))
+            decay = group.decay_of(tensor.ndim, owner)
+            self._update(key, tensor, grad, plan.factor, rate, decay)
         if not owner.in_torch:  # Thinc clears those of torch itself
             grad.zero_()
         return weights, gradient
 
-    def _plan(self, model: Model, key: Key, frame: FrameType) -> ModelPlan:
-        """RETURNS (ModelPlan): that of a model, up to date for the step that runs."""
-        plan = self._plans.get(model.id)
-        if plan is None:
-            plan = self._plans[model.id] = ModelPlan()
-        if key not in plan.owners:
-            plan.read(model, components_around(model, frame))
-            if key not in plan.owners:
-                raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
-        if plan.begins_step(key):
-            plan.end_step()  # of a step that fails here, nothing holds for the next
-            self._begin_step(model, plan, frame)
-        plan.go_to(key)
-        return plan
-
-    def _begin_step(self, model: Model, plan: ModelPlan, frame: FrameType) -> None:
+    def _begin_step(
+        self, plan: ModelPlan, model: Model, key: Key, call: FrameType
+    ) -> None:
         """Find out what learns in this step, and by how much all gradients shrink."""
-        note_optimizer(model, self)
+        if self._patterns_to_check and plan.owners:
+            self._check_patterns(components_around(model, call))
+        grads = dict(gradients(model))
+        if not {key, *grads} <= plan.owners.keys():
+            plan.owners = owners_of(model, components_around(model, call))
+            plan.groups.clear()
+        if key not in plan.owners:
+            raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
         plan.frozen = frozen_keys(model)
-        plan.n_steps += 1
-        if self._patterns_to_check and plan.n_steps > 1:
-            self._check_patterns(components_around(model, frame))
-        if not self.grad_clip:
-            return
+        if self.grad_clip:
+            learning = [grads[other] for other in grads if self._learns(plan, other)]
+            plan.factor = self._factor(learning, plan.owners[key].component)
+        plan.ahead = iter(list(plan.owners))
 
-        def stays(key: Key) -> bool:
-            if key in plan.frozen:
-                return True
-            if key not in plan.owners:
-                plan.read(model, components_around(model, frame))
-            return self.nr_update[key] < self._group(plan, key).frozen_steps
-
-        name = next(iter(plan.owners.values())).component
-        plan.factor = self._factor(gradients(model, stays), name)
+    def _learns(self, plan: ModelPlan, key: Key) -> bool:
+        """RETURNS (bool): whether a tensor moves in this step."""
+        if key in plan.frozen:
+            return False
+        return self.nr_update[key] >= self._group(plan, key).frozen_steps
 
     def _group(self, plan: ModelPlan, key: Key) -> Group:
         if key not in plan.groups:
@@ -230,7 +239,7 @@ class AdamW(Optimizer):
         unused, self._patterns_to_check = self._patterns_to_check - fitting, set()
         if unused:
             message = Warnings.SW006.format(groups=", ".join(sorted(unused)))
-            warnings.warn(message, stacklevel=5)
+            warnings.warn(message, stacklevel=4)
 
     def _update(
         self,

@@ -8,8 +8,9 @@ looked up on the call stack. Nothing is registered, and nothing can be forgotten
 import re
 import sys
 import warnings
+from traceback import walk_stack
 from types import FrameType
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
 
 from spacy.language import Language
 from spacy.pipeline import Pipe
@@ -63,25 +64,20 @@ def running_update(tensor: str) -> Tuple[Model, FrameType]:
     RETURNS (Tuple[Model, FrameType]): the model, and the call of its `finish_update`.
     RAISES (ValueError): SP021 if no model does.
     """
-    frame: Optional[FrameType] = sys._getframe(1)
-    while frame is not None:
+    for frame, _ in walk_stack(sys._getframe(1)):
         if frame.f_code is FINISH_UPDATE:
             return frame.f_locals["self"], frame
-        frame = frame.f_back
     raise ValueError(Errors.SP021.format(tensor=tensor))
 
 
-def components_around(model: Model, frame: Optional[FrameType]) -> List[Named]:
-    """Find the component of a model among the variables of a call and of its callers.
-
+def components_around(model: Model, call: FrameType) -> List[Named]:
+    """Find the component of a model among the variables of a call and of its callers:
     spaCy's loops hold the whole pipeline, a loop of one's own a pipeline or component.
 
-    model (Model): the model.
-    frame (Optional[FrameType]): the innermost call.
     RETURNS (List[Tuple[str, Any]]): names and components of the pipeline that it is in,
         or the component alone, or nothing.
     """
-    while frame is not None:
+    for frame, _ in walk_stack(call):
         for value in list(frame.f_locals.values()):
             found: List[Named] = []
             if isinstance(value, Language):
@@ -90,35 +86,32 @@ def components_around(model: Model, frame: Optional[FrameType]) -> List[Named]:
                 found = [(getattr(value, "name", ""), value)]
             if any(getattr(pipe, "model", None) is model for _, pipe in found):
                 return list(found)
-        frame = frame.f_back
     return []
 
 
 def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:
     """Find where the tensors of a model belong.
 
-    model (Model): the model of a component.
     components (Iterable[Tuple[str, Any]]): components of which one may have the model;
         it gives the name, and tells whether others listen to the model.
     RETURNS (Dict[Key, Owner]): in the order in which an optimizer is handed them.
     """
     own = ((name, c) for name, c in components if getattr(c, "model", None) is model)
     name, pipe = next(own, (_name_of(model), None))
-    encoders = [model] if hasattr(pipe, "listeners") else encoders_in(model)
+    encoders = encoders_in(model) if pipe is None else encoders_of(pipe)
     inside = {id(node) for encoder in encoders for node in encoder.walk()}
     is_head = any(node.maybe_get_ref("tok2vec") for node in model.walk())
     outside = HEAD if is_head or model.maybe_get_ref("output_layer") else UNKNOWN
-    in_torch: Dict[Key, Owner] = {}
-    in_thinc: Dict[Key, Owner] = {}
+    found: Dict[Key, Owner] = {}
     for node in model.walk():
         norms = _norm_tensors(node)
         for key in tensor_keys(node):
             part = ENCODER if id(node) in inside else outside
             part = HEAD if key[1].split(".")[-1] == NEW_IN_ENCODER else part
-            is_torch = key[1] not in node.param_names
-            owner = Owner(name, part, node.name, key[1], is_torch, key[1] in norms)
-            (in_torch if is_torch else in_thinc)[key] = owner
-    return {**in_torch, **in_thinc}
+            in_torch = key[1] not in node.param_names
+            found[key] = Owner(name, part, node.name, key[1], in_torch, key[1] in norms)
+    # `Model.finish_update` hands over all that is torch's first.
+    return dict(sorted(found.items(), key=lambda pair: not pair[1].in_torch))
 
 
 def _name_of(model: Model) -> str:
@@ -130,10 +123,8 @@ def _name_of(model: Model) -> str:
 
 
 def encoders_in(model: Model) -> List[Model]:
-    """Find the encoders in a model by its structure.
-
-    RETURNS (List[Model]): what layers refer to as `tok2vec`; where none does, all that
-        are made to be listened to, which may be the model itself.
+    """RETURNS (List[Model]): what layers of a model refer to as `tok2vec`; where none
+    does, all that are made to be listened to, which may be the model itself.
     """
     found = [node.maybe_get_ref("tok2vec") for node in model.walk()]
     referred = [encoder for encoder in found if encoder is not None]
@@ -188,3 +179,21 @@ def register_pipeline(pipes: Iterable[Named]) -> None:
     """Do nothing: optimizers find every tensor on their own. Will be removed."""
     message = Warnings.SW007.format(name="register_pipeline", instead="Leave it out.")
     warnings.warn(message, DeprecationWarning, stacklevel=2)
+
+
+def total_of(count: int) -> int:
+    """Add up a count over the processes that learn from shares of one batch.
+
+    Deprecated, and will be removed: give your component an attribute `total_of` with
+    the value `int`, which training by several processes replaces, and call that.
+
+    RETURNS (int): the count in the whole batch.
+    """
+    instead = "Call an attribute total_of of your component, see docs/training.md."
+    message = Warnings.SW007.format(name="shares.total_of", instead=instead)
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    for frame, _ in walk_stack(sys._getframe(1)):
+        found = getattr(frame.f_locals.get("self"), "total_of", None)
+        if found is not None:
+            return int(found(count))
+    return count

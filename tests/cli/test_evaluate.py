@@ -11,8 +11,7 @@ import pytest
 import srsly
 from spacy.tokens import DocBin
 
-from spacy_spanner.cli.progress import track
-from spacy_spanner.cli.shell import distinct_names
+from spacy_spanner.cli.shell import distinct_names, track
 
 from ..evaluation.test_predicting import ruler, write_corpus
 from ..helpers import hear_interruptions, trained

@@ -187,11 +187,8 @@ class SpanAnnotator:
 
 
 def find_key(nlp: Language, key: Optional[str] = None) -> Optional[str]:
-    """Find the span group that a pipeline writes.
-
-    key (Optional[str]): the group chosen by the user, if any.
-    RETURNS (Optional[str]): the group; None for `doc.ents`, if no component writes a
-        group.
+    """RETURNS (Optional[str]): the span group that was chosen or that the pipeline
+        writes; None for `doc.ents`, if no component writes a group.
     RAISES (ValueError): SP071 if components write several groups.
     """
     writes = any(group_written_by(pipe) is not None for _, pipe in nlp.pipeline)

@@ -17,11 +17,8 @@ SPARK_COLUMNS = (
 
 
 def span_rows(doc: Doc, key: Optional[str]) -> List[Dict[str, Any]]:
-    """List the spans of a document.
-
-    key (Optional[str]): the span group; None for `doc.ents`.
-    RETURNS (List[Dict[str, Any]]): character and token offsets, label and text of each
-        span, and its score if the pipeline provides scores.
+    """RETURNS (List[Dict[str, Any]]): offsets, label and text of each span of a group
+    (`doc.ents` if None), and its score if the pipeline provides scores.
     """
     group = doc.ents if key is None else doc.spans.get(key, ())
     rows = [{**json_span(span), "text": span.text} for span in group]
@@ -41,11 +38,7 @@ def columns_of(batch: Any) -> Dict[str, Any]:
 
 
 def add_columns(batch: Any, columns: Columns) -> Any:
-    """Add columns to a copy of a table.
-
-    columns (Columns): `spans` and `error`; they replace columns of the same name.
-    RETURNS (Any): a new table of the same kind.
-    """
+    """RETURNS (Any): a copy of a table with these columns added or replaced."""
     if isinstance(batch, dict):
         return {**batch, **columns}
     if _is_arrow(batch):

@@ -64,12 +64,7 @@ class Document(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """The result of a document.
-
-    id (str): id of the document.
-    doc (Any): the annotated `Doc`; None if the document failed.
-    problem (str): why it failed; empty if it did not.
-    """
+    """The result of a document, or the problem for which it failed."""
 
     id: str
     doc: Any = None

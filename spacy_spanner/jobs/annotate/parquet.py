@@ -50,11 +50,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def cut_row_groups(path: Path, limit: int) -> Iterator[RowGroups]:
-    """Split a file into ranges of row groups.
-
-    limit (int): minimum bytes of a range, except the last.
-    YIELDS (RowGroups): contiguous ranges; none for a file without rows.
-    """
+    """YIELDS (RowGroups): contiguous ranges of `limit` bytes or more, but the last."""
     with open_parquet(path) as file:
         metadata = file.metadata
         start, first, size, row = 0, 1, 0, 1

@@ -31,7 +31,6 @@ def run_pool(
 ) -> Reports:
     """Annotate parts in several processes of this machine.
 
-    n_process (int): number of processes.
     num_gpus (float): GPUs per process; 0.5 to let two share one.
     YIELDS (Report): of each part, as soon as it is finished.
     RAISES (ValueError): SP126 if processes die while they load the pipeline.

@@ -15,9 +15,9 @@ from ...corpus.text_files import fail, parse_json
 from ...errors import Errors
 from .messages import Document, Fields, Part, Piece
 from .parquet import column_names, read_rows
-from .sources import COMPRESSED
 
 Reader = Callable[[Piece, Fields, Vocab], Iterator[Document]]
+COMPRESSED = ".gz"
 # Number of bytes to search for line ends at once.
 BLOCK = 2**22
 BYTE_ORDER_MARK = "\ufeff"
@@ -34,13 +34,11 @@ class LineRange(NamedTuple):
 
 
 def cut_lines(stream: BinaryIO, limit: int) -> Iterator[LineRange]:
-    """Split at the first end of a line after every `limit` bytes.
+    """Split a file at the first end of a line after every `limit` bytes.
 
     This reads the whole file to count lines, which takes very little time compared with
     annotating it.
 
-    stream (BinaryIO): the file, at its beginning.
-    limit (int): minimum bytes of a range, except the last.
     YIELDS (LineRange): contiguous ranges.
     """
     start = position = 0
@@ -64,8 +62,6 @@ def cut_lines(stream: BinaryIO, limit: int) -> Iterator[LineRange]:
 def read_part(part: Part, fields: Fields, vocab: Vocab) -> Iterator[Document]:
     """Read the documents of a part.
 
-    part (Part): the part.
-    fields (Fields): names of the text and id fields.
     vocab (Vocab): vocabulary for the documents of `.spacy` files.
     YIELDS (Document): documents; those that cannot be read have a `problem`.
     """

@@ -13,9 +13,8 @@ from ..run.run_state import digest
 from .annotator import SpanAnnotator
 from .messages import Fields, Part, Report
 from .output import OutputFolder
-from .plan import make_parts, usual_size
+from .plan import Source, find_sources, make_parts, usual_size
 from .readers import check_fields
-from .sources import Source, find_sources
 from .worker import Job, Reports
 
 # Of the stored plan; a version that stores another one cannot be resumed.
@@ -48,11 +47,8 @@ class Request(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run that was prepared.
-
-    job (Job): for the workers.
-    parts (List[Part]): all of the plan.
-    finished (List[Report]): of the parts that earlier runs have finished.
+    """A run that was prepared: the job of the workers, all parts of the plan, and the
+    reports on those that earlier runs have finished.
     """
 
     job: Job
@@ -100,7 +96,6 @@ def prepared(request: Request, *, force: bool = False) -> Iterator[Run]:
 def annotate_parts(run: Run, engine: Engine) -> Reports:
     """Annotate the parts that are not finished.
 
-    engine (Engine): annotates parts and yields their reports.
     YIELDS (Report): of each part, when it is finished.
     RAISES (ValueError): the error of a worker if it is coded, or SP127.
     """

@@ -1,27 +1,33 @@
-"""Annotate one part, in any process."""
+"""Annotate one part, in any process, so that no document can stop a run.
+
+A document can kill the process that works on it, by using up the memory or by a crash
+in compiled code. No exception can be caught then. So the next attempt at an unfinished
+part takes one document at a time, and writes its number to the journal first. A
+document that has ended two attempts is skipped. A run that ends normally removes its
+journals.
+"""
 
 import re
 import time
-from typing import Any, Dict, Generator, List, NamedTuple
+from collections import Counter
+from pathlib import Path
+from typing import Any, Dict, Generator, Iterable, Iterator, List, NamedTuple, Set
 
+from ...errors import Warnings
 from .annotator import SpanAnnotator, describe
-from .journal import Journal
-from .messages import Annotated, Fields, Part, Report
+from .messages import Annotated, Document, Fields, Part, Report
 from .output import OutputFolder
 from .readers import read_part
 from .result_files import SHARDS, ShardWriter
 
 Reports = Generator[Report, None, None]
+BEGUN, READ = "begun", "read"
+# Once may be an accident: the machine was stopped, or another process used the memory.
+DEATHS = 2
 
 
 class Job(NamedTuple):
-    """The picklable settings of a worker.
-
-    annotator (SpanAnnotator): the pipeline.
-    output (OutputFolder): folder for the results.
-    fields (Fields): names of the text and id fields.
-    with_text (bool): write texts too.
-    """
+    """The picklable settings of a worker: see `run.Request`."""
 
     annotator: SpanAnnotator
     output: OutputFolder
@@ -48,11 +54,7 @@ def describe_failure(error: Exception) -> str:
 
 
 def annotate_part(job: Job, part: Part) -> Report:
-    """Annotate the documents of a part and write its file.
-
-    RETURNS (Report): counts.
-    RAISES (OSError): if a file cannot be read or written.
-    """
+    """Annotate the documents of a part, write its file, and count."""
     start = time.process_time()
     journal = Journal(job.output.journal(part.number))
     annotator, size = job.annotator, None
@@ -80,10 +82,7 @@ def annotate_part(job: Job, part: Part) -> Report:
 
 
 class Tally:
-    """Write documents and count them.
-
-    shard (ShardWriter): the output file.
-    """
+    """Writes documents to the output file, and counts them."""
 
     def __init__(self, shard: ShardWriter) -> None:
         self._shard = shard
@@ -108,3 +107,44 @@ class Tally:
         self.documents += 1
         self.words += len(one.doc)
         self.spans += spans
+
+
+class Journal:
+    """The journal of a part.
+
+    path (Path): its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        lines = path.read_text("utf8").splitlines() if path.is_file() else []
+        self.n_attempts = lines.count(BEGUN)
+        last = [
+            line for line, after in zip(lines, [*lines[1:], BEGUN]) if after == BEGUN
+        ]
+        deaths = Counter(int(line) for line in last if line.isdecimal())
+        self.deadly: Set[int] = {n for n, times in deaths.items() if times >= DEATHS}
+
+    def begin(self) -> None:
+        """Note that an attempt begins."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._write(BEGUN)
+
+    def follow(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Note the number of each document before it is worked on.
+
+        documents (Iterable[Document]): all of the part.
+        YIELDS (Document): the same; deadly ones are replaced by a problem.
+        """
+        for number, document in enumerate(documents):
+            if number in self.deadly:
+                problem = Warnings.SW120.format(times=DEATHS)
+                document = Document(document.id, problem=problem)
+            self._write(str(number))
+            yield document
+        self._write(READ)
+
+    def _write(self, line: str) -> None:
+        # Opened each time, so that the line outlives the process.
+        with self._path.open("a", encoding="utf8") as file:
+            file.write(f"{line}\n")

@@ -29,7 +29,7 @@ def train_cli(
     """Train with a config of `spacy train`, whose settings may be overridden."""
     from spacy.cli._util import import_code, parse_config_overrides
 
-    from .process import work
+    from .training import work
 
     overrides = parse_config_overrides(ctx.args)
     with plain_errors():
@@ -39,11 +39,9 @@ def train_cli(
 
 
 def leave() -> None:
-    """End the process without taking the interpreter apart.
-
-    While that is done, torch now and then aborts a process whose group has ended
-    ("terminate called without an active exception"): a training that succeeded, and
-    saved everything, would be reported as failed.
+    """End the process without taking the interpreter apart: while that is done, torch
+    now and then aborts a process whose group has ended, and a training that
+    succeeded would be reported as failed.
     """
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -19,10 +19,9 @@ THREADS = "OMP_NUM_THREADS"
 
 
 def launch_training(n_proc: int, arguments: List[str], output: Optional[Path]) -> None:
-    """Train in several processes, and wait for them.
+    """Train in several processes of this machine, and wait for them. They divide the
+    cores, unless the environment says how many threads each has.
 
-    n_proc (int): how many; the cores are divided among them, unless the environment
-        says how many threads each has.
     arguments (List[str]): of `python -m spacy_spanner.jobs.parallel train`.
     output (Optional[Path]): where the pipelines are, for the message.
     RAISES (ChildProcessError): SP134 if one ends too early, when the others are ended.

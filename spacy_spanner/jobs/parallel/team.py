@@ -18,92 +18,8 @@ PATIENCE = timedelta(days=7)
 LARGE = 2**16
 
 
-class Team:
-    """One process among several.
-
-    Tensors travel by NCCL between GPUs and by gloo between CPUs; all else by gloo.
-    """
-
-    def __init__(self) -> None:
-        """Join the processes that torchrun has started.
-
-        RAISES (ValueError): SP130 without torchrun.
-        """
-        if "RANK" not in os.environ:
-            raise ValueError(Errors.SP130.format(variable="RANK"))
-        with _telling_who():
-            if torch.cuda.is_initialized():
-                device = torch.device("cuda", torch.cuda.current_device())
-                dist.init_process_group("nccl", timeout=PATIENCE, device_id=device)
-                self._messages = dist.new_group(backend="gloo", timeout=PATIENCE)
-            else:
-                dist.init_process_group("gloo", timeout=PATIENCE)
-                self._messages = dist.group.WORLD
-
-    @property
-    def rank(self) -> int:
-        """The number of this process, from 0."""
-        return dist.get_rank()
-
-    @property
-    def size(self) -> int:
-        """How many processes there are."""
-        return dist.get_world_size()
-
-    def total(self, count: int) -> int:
-        """RETURNS (int): the sum of what all processes give."""
-        numbers = torch.tensor([count])
-        with _telling_who():
-            dist.all_reduce(numbers, group=self._messages)
-        return int(numbers)
-
-    def any_of(self, flags: Sequence[bool]) -> List[bool]:
-        """RETURNS (List[bool]): for each flag whether some process has it."""
-        numbers = torch.tensor(flags, dtype=torch.uint8)
-        with _telling_who():
-            dist.all_reduce(numbers, dist.ReduceOp.MAX, group=self._messages)
-        return [bool(number) for number in numbers.tolist()]
-
-    def gather(self, value: Any) -> List[Any]:
-        """RETURNS (List[Any]): what each process gives, in their order."""
-        values = [None] * self.size
-        with _telling_who():
-            dist.all_gather_object(values, value, group=self._messages)
-        return values
-
-    def first(self, value: Any) -> Any:
-        """RETURNS (Any): what the first process gives; all others wait for it."""
-        values = [value]
-        with _telling_who():
-            dist.broadcast_object_list(values, src=0, group=self._messages)
-        return values[0]
-
-    def take_first(self, tensors: Sequence[Tensor]) -> None:
-        """Give tensors, in place, the values that they have in the first process."""
-        with _telling_who():
-            for tensor in tensors:
-                dist.broadcast(tensor, src=0)
-
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Give tensors, in place, the sum of their values in all processes."""
-        large = [one for one in tensors if one.numel() >= LARGE and one.is_contiguous()]
-        alone = {id(one) for one in large}
-        small = [one for one in tensors if id(one) not in alone]
-        joined = [torch.cat([one.reshape(-1) for one in small])] if small else []
-        with _telling_who():
-            for work in [dist.all_reduce(x, async_op=True) for x in [*large, *joined]]:
-                work.wait()
-        sizes = [one.numel() for one in small]
-        for one, part in zip(small, joined[0].split(sizes) if joined else ()):
-            one.copy_(part.view_as(one))
-
-    def leave(self) -> None:
-        """Close the connections, when all is done."""
-        dist.destroy_process_group()
-
-
 @contextmanager
-def _telling_who() -> Iterator[None]:
+def _explained() -> Iterator[None]:
     """Say in words what a broken connection means.
 
     RAISES (ConnectionError): SP132.
@@ -115,3 +31,87 @@ def _telling_who() -> Iterator[None]:
         problem = str(error).splitlines()[0]
         message = Errors.SP132.format(rank=rank, problem=problem)
         raise ConnectionError(message) from error
+
+
+class Team:
+    """One process among several.
+
+    Tensors travel by NCCL between GPUs and by gloo between CPUs; all else by gloo.
+    """
+
+    @_explained()
+    def __init__(self) -> None:
+        """Join the processes that torchrun has started.
+
+        RAISES (ValueError): SP130 without torchrun.
+        """
+        if "RANK" not in os.environ:
+            raise ValueError(Errors.SP130.format(variable="RANK"))
+        if torch.cuda.is_initialized():
+            device = torch.device("cuda", torch.cuda.current_device())
+            dist.init_process_group("nccl", timeout=PATIENCE, device_id=device)
+            self._messages = dist.new_group(backend="gloo", timeout=PATIENCE)
+        else:
+            dist.init_process_group("gloo", timeout=PATIENCE)
+            self._messages = dist.group.WORLD
+
+    @property
+    def rank(self) -> int:
+        """The number of this process, from 0."""
+        return dist.get_rank()
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+        return dist.get_world_size()
+
+    @_explained()
+    def total(self, count: int) -> int:
+        """RETURNS (int): the sum of what all processes give."""
+        numbers = torch.tensor([count])
+        dist.all_reduce(numbers, group=self._messages)
+        return int(numbers)
+
+    @_explained()
+    def any_of(self, flags: Sequence[bool]) -> List[bool]:
+        """RETURNS (List[bool]): for each flag whether some process has it."""
+        numbers = torch.tensor(flags, dtype=torch.uint8)
+        dist.all_reduce(numbers, dist.ReduceOp.MAX, group=self._messages)
+        return [bool(number) for number in numbers.tolist()]
+
+    @_explained()
+    def gather(self, value: Any) -> List[Any]:
+        """RETURNS (List[Any]): what each process gives, in their order."""
+        values = [None] * self.size
+        dist.all_gather_object(values, value, group=self._messages)
+        return values
+
+    @_explained()
+    def first(self, value: Any) -> Any:
+        """RETURNS (Any): what the first process gives; all others wait for it."""
+        values = [value]
+        dist.broadcast_object_list(values, src=0, group=self._messages)
+        return values[0]
+
+    @_explained()
+    def take_first(self, tensors: Sequence[Tensor]) -> None:
+        """Give tensors, in place, the values that they have in the first process."""
+        for tensor in tensors:
+            dist.broadcast(tensor, src=0)
+
+    @_explained()
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Give tensors, in place, the sum of their values in all processes."""
+        large = [one for one in tensors if one.numel() >= LARGE and one.is_contiguous()]
+        alone = {id(one) for one in large}
+        small = [one for one in tensors if id(one) not in alone]
+        joined = [torch.cat([one.reshape(-1) for one in small])] if small else []
+        for work in [dist.all_reduce(x, async_op=True) for x in [*large, *joined]]:
+            work.wait()
+        sizes = [one.numel() for one in small]
+        for one, part in zip(small, joined[0].split(sizes) if joined else ()):
+            one.copy_(part.view_as(one))
+
+    def leave(self) -> None:
+        """Close the connections, when all is done."""
+        dist.destroy_process_group()

@@ -5,24 +5,28 @@ at the same step, whatever stops them.
 """
 
 import random
+import signal
 import sys
 import warnings
 import zlib
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, Optional, Tuple
+from types import FrameType
+from typing import IO, Any, Dict, Optional, Tuple
 
 import torch
+from spacy.cli._util import setup_gpu, show_validation_error
 from spacy.language import Language
+from spacy.training.initialize import init_nlp
 from spacy.training.loop import clean_output_dir
-from spacy.util import fix_random_seed, logger
+from spacy.util import fix_random_seed, load_config, logger
 from thinc.api import set_gpu_allocator
-from wasabi import Printer
+from wasabi import Printer, msg
 
 from ...errors import Errors
 from ..run.checkpoint import storing_callbacks
 from ..run.run_state import generators_of, slots_of
 from ..run.training_loop import (
-    Batch,
+    Batches,
     Evaluate,
     Info,
     Outcome,
@@ -35,6 +39,47 @@ from .team import Team
 from .updates import SharedUpdates, shared_updates
 
 
+def work(
+    config_path: Path,
+    output: Optional[Path],
+    overrides: Dict[str, Any],
+    *,
+    local_rank: int,
+    gpu: bool,
+) -> None:
+    """Train with a config as one of the processes that torchrun has started.
+
+    local_rank (int): number of this process on its machine.
+    gpu (bool): whether to learn on the GPU of this number.
+    RAISES (ValueError): SP130 without torchrun, SP131 without GPUs for all.
+    """
+    signal.signal(signal.SIGTERM, _end)
+    use_gpu = local_rank if gpu else -1
+    if gpu and local_rank >= torch.cuda.device_count():
+        raise ValueError(
+            Errors.SP131.format(rank=local_rank, gpus=torch.cuda.device_count())
+        )
+    setup_gpu(use_gpu, silent=True)
+    team = Team()
+    if team.rank:
+        keep_quiet()
+    with show_validation_error(config_path):
+        config = load_config(config_path, overrides=overrides, interpolate=False)
+    with show_validation_error(config_path, hint_fill=False):
+        nlp = init_nlp(config, use_gpu=use_gpu)
+    if output is not None and not team.rank:
+        output.mkdir(parents=True, exist_ok=True)
+    train_shared(nlp, team, output, use_gpu=use_gpu)
+    if output is not None and not team.rank:
+        msg.good("Saved pipeline to output directory", output / "model-last")
+    team.leave()
+
+
+def _end(number: int, frame: Optional[FrameType]) -> None:
+    """End by an exception, so that half-written folders are removed."""
+    sys.exit(128 + number)
+
+
 def train_shared(
     nlp: Language,
     team: Team,
@@ -44,34 +89,27 @@ def train_shared(
     stdout: IO = sys.stdout,
     stderr: IO = sys.stderr,
 ) -> int:
-    """Train with the config of a pipeline, as `spacy train` does.
+    """Train with the config of a pipeline; all processes must call this.
 
-    nlp (Language): an initialized pipeline; its weights become those of the first
-        process.
-    team (Team): the processes; all must call this.
+    nlp (Language): initialized; its weights become those of the first process.
     output (Optional[Path]): gets model-last and model-best, from the first process.
-    use_gpu (int): number of the GPU of this process, or -1.
     stdout, stderr (IO): for the logger of the first process.
     RETURNS (int): steps that were trained.
     RAISES (ConnectionError): SP132 if another process has ended.
     """
-    allocator = nlp.config.interpolate()["training"]["gpu_allocator"]
-    if use_gpu >= 0 and allocator:
-        set_gpu_allocator(allocator)
     training = training_settings(nlp)
+    if use_gpu >= 0 and training["gpu_allocator"]:
+        set_gpu_allocator(training["gpu_allocator"])
     for callback in storing_callbacks(training["before_update"]):
         callback.writes = team.rank == 0
     own = _part_random_numbers(nlp, team, training["seed"])
     team.take_first([slot.weights for slot in slots_of(nlp)])
     batches, evaluate = data_of(nlp, training)
     parts = training["accumulate_gradient"]
+    uncut = {**training, "accumulate_gradient": 1}  # `updates` cuts the batches
     with shared_updates(nlp, team, parts=parts, own=own) as updates:
-        steps = run_steps(
-            nlp,
-            {**training, "accumulate_gradient": 1},  # `updates` cuts the batches
-            _drawn_alike(batches),
-            _scores_of_first(team, evaluate, updates),
-        )
+        scores = _scores_of_first(team, evaluate, updates)
+        steps = run_steps(nlp, uncut, _drawn_alike(batches), scores)
         told = ((info, is_best) for _, info, is_best in steps)
         if team.rank:
             return sum(1 for _ in told)
@@ -99,9 +137,8 @@ def _announce(nlp: Language, training: Dict[str, Any], team: Team, stdout: IO) -
 def _part_random_numbers(
     nlp: Language, team: Team, seed: Optional[int]
 ) -> random.Random:
-    """Shuffle alike everywhere, and draw dropout and samples apart.
-
-    The first process draws as one process alone would.
+    """Shuffle alike everywhere, and draw dropout and samples apart, in the first
+    process as one process alone would.
 
     RETURNS (random.Random): numbers for components of this process.
     """
@@ -118,9 +155,7 @@ def _part_random_numbers(
     return own
 
 
-def _drawn_alike(
-    batches: Iterator[Tuple[int, Batch]],
-) -> Iterator[Tuple[int, Batch]]:
+def _drawn_alike(batches: Batches) -> Batches:
     """Draw batches by numbers that nothing else in a process can disturb."""
     order = random.getstate()
     while True:

@@ -9,37 +9,15 @@ those of this package because each asks for the size of the whole batch by its a
 
 import random
 from contextlib import contextmanager
-from typing import Any, Collection, Dict, Iterator, List, Optional, Protocol, Sequence
+from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence
 
 from spacy.language import Language
 from spacy.training import Example
 from spacy.training.loop import subdivide_batch
-from torch import Tensor
 
 from ...training.owners import torch_shims
 from ..run.run_state import Slot, slots_of
-from .splitting import split_evenly
-
-
-class Processes(Protocol):
-    """What an update needs of the others; see `team.Team`."""
-
-    @property
-    def rank(self) -> int:
-        """The number of this process, from 0."""
-
-    @property
-    def size(self) -> int:
-        """How many processes there are."""
-
-    def total(self, count: int) -> int:
-        """RETURNS (int): the sum of what all processes give."""
-
-    def any_of(self, flags: Sequence[bool]) -> List[bool]:
-        """RETURNS (List[bool]): for each flag whether some process has it."""
-
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Give tensors, in place, the sum of their values in all processes."""
+from .team import Team
 
 
 class SharedUpdates:
@@ -49,12 +27,10 @@ class SharedUpdates:
     """
 
     def __init__(
-        self, nlp: Language, team: Processes, *, parts: int, own: random.Random
+        self, nlp: Language, team: Team, *, parts: int, own: random.Random
     ) -> None:
         """Remember what to share.
 
-        nlp (Language): the pipeline, the same in all processes.
-        team (Processes): the others.
         parts (int): into how many parts spaCy would cut a batch.
         own (random.Random): where components draw from that use python's `random`,
             whose own numbers shuffle the data, alike in all processes.
@@ -64,11 +40,8 @@ class SharedUpdates:
         self.parts = parts
         self.own = own
         self.losses: Dict[str, float] = {}
+        self.total_of = team.total
         self._update = nlp.update
-
-    def total_of(self, count: int) -> int:
-        """RETURNS (int): the sum of what all processes give; all must call this."""
-        return self.team.total(count)
 
     def __call__(
         self,
@@ -80,10 +53,7 @@ class SharedUpdates:
     ) -> Dict[str, float]:
         """Learn from the share of a batch; then the gradients are those of all of it.
 
-        examples (Sequence[Example]): the whole batch.
         losses (Optional[Dict[str, float]]): the losses of this share are added.
-        exclude (Collection[str]): components that do not learn.
-        **options: as for `nlp.update`.
         RETURNS (Dict[str, float]): the losses.
         """
         self.losses = {} if losses is None else losses
@@ -109,12 +79,9 @@ class SharedUpdates:
 
 @contextmanager
 def shared_updates(
-    nlp: Language, team: Processes, *, parts: int, own: random.Random
+    nlp: Language, team: Team, *, parts: int, own: random.Random
 ) -> Iterator[SharedUpdates]:
     """Let `nlp.update` learn from a share of every batch meanwhile.
-
-    Components that take a mean over a batch ask for its size by their attribute
-    `total_of`.
 
     nlp, team, parts, own: see `SharedUpdates`.
     YIELDS (SharedUpdates): what replaces `nlp.update`.
@@ -144,12 +111,9 @@ def drawing_from(numbers: random.Random) -> Iterator[None]:
         random.setstate(before)
 
 
-def add_up_gradients(slots: Sequence[Slot], team: Processes) -> None:
-    """Replace all gradients by their sums over the processes.
-
-    slots (Sequence[Slot]): the tensors, the same in all processes. One that has a
-        gradient anywhere has one everywhere afterwards.
-    team (Processes): the others.
+def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
+    """Replace all gradients by their sums over the processes. A tensor that has a
+    gradient anywhere has one everywhere afterwards.
     """
     shims = {id(shim): shim for slot in slots for shim in torch_shims(slot.node)}
     scalers = [shim._grad_scaler for shim in shims.values()]
@@ -164,3 +128,20 @@ def add_up_gradients(slots: Sequence[Slot], team: Processes) -> None:
         if not slot.has_gradient:
             slot.set_zero_gradient()
     team.add_up([slot.gradient for slot in learned])
+
+
+def split_evenly(sizes: Sequence[int], n_parts: int) -> List[List[int]]:
+    """Divide items so that all parts are about equally large: the largest item that is
+    left goes to the part that has the least so far.
+
+    RETURNS (List[List[int]]): indices of the items of each part, in their order. Parts
+        differ by no more than the largest item; some may be empty.
+    """
+    parts: List[List[int]] = [[] for _ in range(n_parts)]
+    loads = [(0, 0)] * n_parts  # size, and number of items
+    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        part = min(range(n_parts), key=loads.__getitem__)
+        parts[part].append(index)
+        size, n_items = loads[part]
+        loads[part] = (size + sizes[index], n_items + 1)
+    return [sorted(part) for part in parts]

@@ -9,7 +9,6 @@ folder for the last stored step:
 """
 
 import json
-import os
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from spacy.util import registry
 from torch import Tensor
 
 from ...errors import Errors
+from ...files import flush_to_disk
 from ...settings import at_least, require, text
 from ...training.callbacks import ADAMW, BeforeUpdate, single_callbacks
 from ...training.optimizer import AdamW
@@ -71,12 +71,8 @@ class Checkpoint(NamedTuple):
 
 @dataclass
 class Run:
-    """A training run that is being stored.
-
-    folder (Path): where to.
-    eval_frequency (int): spaCy evaluates after steps that this divides.
-    data (Dict[str, str]): digests of the data.
-    evaluations (List[Evaluation]): so far.
+    """A training run that is being stored: after evaluations, when `eval_frequency`
+    divides the step. `data` are digests of its files.
     """
 
     folder: Path
@@ -92,10 +88,8 @@ class StoreRun:
     What is stored is the state right after an evaluation: just before the next update,
     when losses have been counted anew and spaCy has saved the pipeline.
 
-    path (Path): folder for the run; it holds the last stored step only.
-    every (int): evaluations from one stored step to the next.
-    run (Optional[Run]): None before the first step; a run that is resumed puts its own
-        here.
+    path, every: see `make_checkpoint`.
+    run (Optional[Run]): None before the first step, or the run that is resumed.
     writes (bool): whether this process is the one that writes files.
     """
 
@@ -163,11 +157,8 @@ def require_adamw(block: Dict[str, Any]) -> None:
 
 
 def last_score(nlp: Language) -> float:
-    """Compute the score of the last evaluation as spaCy's training loop does.
-
-    It puts the single scores into the meta data of the pipeline right after.
-
-    RETURNS (float): the weighted sum.
+    """RETURNS (float): the weighted score of the last evaluation, as spaCy computes it;
+    it puts the single scores into the meta data of the pipeline right after.
     """
     weights = nlp.config["training"]["score_weights"]
     scores = nlp.meta.get("performance", {})
@@ -179,7 +170,7 @@ def last_score(nlp: Language) -> float:
 
 
 def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
-    optimizer = find_optimizer(nlp, info["step"])
+    optimizer = find_optimizer(nlp)
     if optimizer is None:
         return  # no update has moved anything: to begin anew loses nothing
     checkpoint = Checkpoint(
@@ -196,12 +187,9 @@ def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
 
 
 def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Path:
-    """Store a run in place of what was stored of it before.
+    """Store a run in place of what was stored of it before, which goes last of all.
+    Under its own name there is only what is complete and has reached the disk.
 
-    Under its own name there is only what is complete and has reached the disk. What was
-    stored before goes last of all.
-
-    folder (Path): the folder of the run.
     RETURNS (Path): the folder of the step.
     """
     unfinished, complete = folder / UNFINISHED, folder / f"step-{checkpoint.step}"
@@ -212,7 +200,7 @@ def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Pat
     torch.save(checkpoint.tensors, unfinished / TENSORS)
     plain = {"format": FORMAT, **checkpoint._asdict(), "tensors": TENSORS}
     (unfinished / STATE).write_text(json.dumps(plain), encoding="utf8")
-    _flush(unfinished)
+    flush_to_disk(unfinished)
     unfinished.rename(complete)
     for old in _stored(folder).values():
         if old != complete:
@@ -221,10 +209,7 @@ def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Pat
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Read what was stored beside the pipeline.
-
-    folder (Path): the folder of a step.
-    RETURNS (Checkpoint): its tensors are on the CPU.
+    """RETURNS (Checkpoint): from the folder of a step; its tensors are on the CPU.
     RAISES (ValueError): SP116 if a later version wrote it.
     """
     plain = json.loads((folder / STATE).read_text(encoding="utf8"))
@@ -247,11 +232,3 @@ def _stored(folder: Path) -> Dict[int, Path]:
     """RETURNS (Dict[int, Path]): complete folders by step."""
     names = {path: re.fullmatch(r"step-(\d+)", path.name) for path in folder.glob("*")}
     return {int(match[1]): path for path, match in names.items() if match}
-
-
-def _flush(folder: Path) -> None:
-    """Wait until files are on the disk: a machine may be switched off, too."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())

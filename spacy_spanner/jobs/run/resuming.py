@@ -38,6 +38,7 @@ from .run_state import (
     restore_tensors,
 )
 from .training_loop import (
+    Batches,
     Evaluate,
     Info,
     Outcome,
@@ -55,7 +56,7 @@ class Remainder(NamedTuple):
     nlp (Language): the pipeline as it was stored.
     training (Dict[str, Any]): the block of the config, resolved.
     checkpoint (Checkpoint): what was stored beside the pipeline.
-    batches (Iterator): epoch and batch of the updates that come next.
+    batches (Batches): of the updates that come next.
     evaluate (Callable): of spaCy.
     words (int): in the batches of the updates that are done.
     """
@@ -63,7 +64,7 @@ class Remainder(NamedTuple):
     nlp: Language
     training: Dict[str, Any]
     checkpoint: Checkpoint
-    batches: Iterator[Tuple[int, Any]]
+    batches: Batches
     evaluate: Evaluate
     words: int
 
@@ -129,11 +130,11 @@ def _require_same_data(config: Config, stored: Dict[str, str]) -> None:
 
 
 def _pass_over(
-    batches: Iterator[Tuple[int, Any]], checkpoint: Checkpoint, seed: Optional[int]
-) -> Tuple[int, Iterator[Tuple[int, Any]]]:
+    batches: Batches, checkpoint: Checkpoint, seed: Optional[int]
+) -> Tuple[int, Batches]:
     """Draw the batches of the updates that are done, as they were drawn then.
 
-    RETURNS (Tuple[int, Iterator]): words in them, and the batches that remain.
+    RETURNS (Tuple[int, Batches]): words in them, and the batches that remain.
     RAISES (ValueError): SP114 if they came in another order.
     """
     words = sum(sum(map(len, batch)) for _, batch in islice(batches, checkpoint.step))
@@ -145,9 +146,8 @@ def _pass_over(
 
 
 def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
-    """Train for the steps that remain.
+    """Train for the steps that remain; a run can be used once.
 
-    run (Remainder): what `load_run` gives; can be used once.
     YIELDS (Tuple[Dict[str, Any], Optional[bool]]): after each step, what spaCy tells
         its loggers, and whether it is the best; None if it was not evaluated.
     """
@@ -212,7 +212,6 @@ def finish_run(
     run (Remainder): what `load_run` gives.
     output (Optional[Path]): gets model-last and model-best. A model-best that is there
         stays until a better one comes.
-    stdout, stderr (IO): for the logger.
     RETURNS (int): steps that were trained; 0 if the run was complete.
     """
     if output is not None:

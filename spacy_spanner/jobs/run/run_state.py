@@ -9,18 +9,10 @@ tensor is named by its place: the component, the number of the layer in the orde
 
 import hashlib
 import random
+import sys
 from pathlib import Path
-from typing import (
-    Any,
-    Collection,
-    Dict,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Tuple,
-    cast,
-)
+from traceback import walk_stack
+from typing import Any, Collection, Dict, Iterator, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
 import torch
@@ -35,7 +27,6 @@ from ...errors import Errors
 from ...training.frozen import frozen_names, mark_frozen
 from ...training.optimizer import AdamW, State
 from ...training.owners import Key, torch_shims
-from ...training.plans import note_optimizer, optimizer_of
 
 BLOCK_SIZE = 2**20
 PYTHON = "python"
@@ -48,10 +39,8 @@ MOMENTS = State._fields
 
 
 def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
-    """Compute a digest of all files that the corpora of a training run name.
-
-    config (Dict[str, Any]): interpolated.
-    RETURNS (Dict[str, str]): by setting, such as "corpora.train.path".
+    """RETURNS (Dict[str, str]): digests of all files that the corpora of an
+    interpolated config name, by setting such as "corpora.train.path".
     """
     return {name: digest(path) for name, path in data_paths(config) if path.exists()}
 
@@ -114,11 +103,9 @@ def random_tensors() -> Dict[str, Tensor]:
 def restore_random(
     nlp: Language, numbers: Dict[str, Any], tensors: Dict[str, Tensor]
 ) -> None:
-    """Let all streams go on from where they stood.
+    """Let all streams go on from where they stood, but those of missing devices.
 
-    numbers (Dict[str, Any]): of `random_numbers`.
-    tensors (Dict[str, Tensor]): of `random_tensors`; what concerns devices that are
-        not here is left out.
+    numbers, tensors (Dict): of `random_numbers` and `random_tensors`.
     """
     version, state, gauss = numbers[PYTHON]
     random.setstate((version, tuple(state), gauss))
@@ -179,11 +166,6 @@ class Slot(NamedTuple):
         return xp2torch(cast(FloatsXd, self.node.get_grad(self.key[1])))
 
     @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.weights.device
-
-    @property
     def learns(self) -> bool:
         """Whether torch computes a gradient; Thinc always does."""
         return self.parameter is None or self.parameter.requires_grad
@@ -217,22 +199,18 @@ def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
                     yield Slot(place, (shim.id, name), node, parameter)
 
 
-def find_optimizer(nlp: Language, step: int) -> Optional[AdamW]:
-    """Find the optimizer that trains a pipeline; spaCy hands it to no callback.
+def find_optimizer(nlp: Language) -> Optional[AdamW]:
+    """Find the optimizer among the variables of the training loop that calls this;
+    spaCy hands it to no callback.
 
-    step (int): how many steps are done, which tells it from an earlier one, of
-        components that do not learn any more.
-    RETURNS (Optional[AdamW]): None if none has moved a tensor of the pipeline.
+    RETURNS (Optional[AdamW]): None if it has not moved a tensor of the pipeline.
     """
-    noted = [optimizer_of(model) for model in _models_of(nlp)]
     keys = {slot.key for slot in slots_of(nlp)}
-    found = [one for one in noted if one and not keys.isdisjoint(one.states)]
-    return max(found, key=lambda one: one.n_schedule_steps == step, default=None)
-
-
-def _models_of(nlp: Language) -> List[Model]:
-    models = [getattr(pipe, "model", None) for _, pipe in nlp.pipeline]
-    return [model for model in models if isinstance(model, Model)]
+    for frame, _ in walk_stack(sys._getframe(1)):
+        for value in list(frame.f_locals.values()):
+            if isinstance(value, AdamW) and not keys.isdisjoint(value.states):
+                return value
+    return None
 
 
 def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]:
@@ -278,17 +256,12 @@ def restore_tensors(
         optimizer.nr_update[slot.key] = saved["updates"]
         if f"{slot.place}/{MOMENTS[0]}" in moments:
             stored = (moments[f"{slot.place}/{field}"] for field in MOMENTS)
-            optimizer.states[slot.key] = State(*(one.to(slot.device) for one in stored))
-    for model in _models_of(nlp):
-        note_optimizer(model, optimizer)
+            device = slot.weights.device
+            optimizer.states[slot.key] = State(*(one.to(device) for one in stored))
 
 
 def require_same_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:
-    """Compare the tensors of a pipeline with those that are known.
-
-    records (Dict[str, Dict[str, Any]]): of `tensor_records`.
-    RAISES (ValueError): SP113 when they are others.
-    """
+    """RAISES (ValueError): SP113 if `tensor_records` were made of other tensors."""
     different = sorted({slot.place for slot in slots_of(nlp)} ^ set(records))
     if different:
         count = len(different)

@@ -35,6 +35,7 @@ from spacy.util import fix_random_seed, registry, resolve_dot_names
 from ...files import new_folder
 
 Batch = Any
+Batches = Iterator[Tuple[int, Batch]]  # with the epoch of each
 Info = Dict[str, Any]
 Evaluate = Callable[[], Tuple[float, Dict[str, Any]]]
 # A batch, what spaCy tells its loggers after it, and whether the pipeline is the best
@@ -43,10 +44,8 @@ Step = Tuple[Batch, Info, Optional[bool]]
 
 
 def training_settings(nlp: Language) -> Dict[str, Any]:
-    """Set the seed and resolve `[training]`, in the order of spaCy's `train`.
-
-    nlp (Language): an initialized pipeline with its config.
-    RETURNS (Dict[str, Any]): the block.
+    """RETURNS (Dict[str, Any]): `[training]` of an initialized pipeline, resolved after
+    its seed was set, as in `spacy train`.
     """
     config = nlp.config.interpolate()
     if config["training"]["seed"] is not None:
@@ -54,13 +53,11 @@ def training_settings(nlp: Language) -> Dict[str, Any]:
     return registry.resolve(config["training"], schema=ConfigSchemaTraining)
 
 
-def data_of(
-    nlp: Language, training: Dict[str, Any]
-) -> Tuple[Iterator[Tuple[int, Batch]], Evaluate]:
+def data_of(nlp: Language, training: Dict[str, Any]) -> Tuple[Batches, Evaluate]:
     """Find what a pipeline learns from and is measured on.
 
     training (Dict[str, Any]): the block of the config, resolved.
-    RETURNS (Tuple[Iterator, Callable]): epochs and batches; and spaCy's evaluation.
+    RETURNS (Tuple[Batches, Evaluate]): the batches, and spaCy's evaluation.
     """
     names = [training["train_corpus"], training["dev_corpus"]]
     train_corpus, dev_corpus = resolve_dot_names(nlp.config.interpolate(), names)
@@ -73,15 +70,11 @@ def data_of(
 
 
 def run_steps(
-    nlp: Language,
-    training: Dict[str, Any],
-    batches: Iterable[Tuple[int, Batch]],
-    evaluate: Evaluate,
+    nlp: Language, training: Dict[str, Any], batches: Batches, evaluate: Evaluate
 ) -> Iterator[Step]:
     """Train until the end that the settings name.
 
     training (Dict[str, Any]): the block of the config, resolved.
-    batches (Iterable[Tuple[int, Batch]]): with the epoch of each.
     evaluate (Evaluate): called after steps that `eval_frequency` divides.
     YIELDS (Step): one for each batch.
     """
@@ -102,12 +95,7 @@ def run_steps(
 
 
 class Outcome(NamedTuple):
-    """What is trained, and where it goes.
-
-    nlp (Language): the pipeline.
-    training (Dict[str, Any]): the block of the config, resolved.
-    output (Optional[Path]): gets model-last and model-best.
-    """
+    """A pipeline, its resolved `[training]`, and the folder that both models go to."""
 
     nlp: Language
     training: Dict[str, Any]
@@ -123,9 +111,7 @@ def save_steps(
 ) -> int:
     """Train, print with the logger of the config, and save after evaluations.
 
-    outcome (Outcome): what is trained, and where it goes.
     steps (Iterable): what spaCy tells its loggers, and whether it is the best.
-    stdout, stderr (IO): for the logger.
     RETURNS (int): the number of steps.
     """
     nlp, training, output = outcome
@@ -159,12 +145,8 @@ def _save(outcome: Outcome, output: Path, is_best: bool) -> None:
 
 
 def save_pipeline(nlp: Language, training: Dict[str, Any], path: Path) -> None:
-    """Save a pipeline in place of what is there, at once.
-
-    nlp (Language): the pipeline; moving averages of its weights are used where the
-        optimizer has them.
-    training (Dict[str, Any]): the block of the config, resolved.
-    path (Path): the folder.
+    """Save a pipeline in place of what is there, at once, with the moving averages of
+    its weights where the optimizer has them.
     """
     before_to_disk = create_before_to_disk_callback(training["before_to_disk"])
     averages = training["optimizer"].averages

@@ -44,8 +44,6 @@ def run_here(
 ) -> None:
     """Train trials in this process; an error ends the search.
 
-    trials (Sequence[Trial]): those that are not finished.
-    after_each (AfterEach): called after each.
     track (Track): shows the progress.
     """
     for trial in trials:
@@ -55,11 +53,7 @@ def run_here(
 
 
 def run_in_sequence(trials: Sequence[Trial], after_each: AfterEach) -> None:
-    """Train trials, each in a process of its own; one that fails stops nothing.
-
-    trials (Sequence[Trial]): those that are not finished.
-    after_each (AfterEach): called after each.
-    """
+    """Train trials, each in a process of its own; one that fails stops nothing."""
     for trial in trials:
         if trial.result() is None:
             command = [sys.executable, "-m", __name__, str(trial.folder)]
@@ -69,11 +63,7 @@ def run_in_sequence(trials: Sequence[Trial], after_each: AfterEach) -> None:
 
 
 def run_alone(folder: Path, *, watch: Watch = unwatched) -> None:
-    """Train one trial in a process that does nothing else.
-
-    folder (Path): of the trial.
-    watch (Watch): see `train_variant`.
-    """
+    """Train the trial of a folder in a process that does nothing else."""
     order = read_json(folder / TRIAL)
     folder = folder.absolute()
     os.chdir(order["folder"])
@@ -85,11 +75,7 @@ def run_alone(folder: Path, *, watch: Watch = unwatched) -> None:
 def run_trial(
     folder: Path, *, track: Track = untracked, watch: Watch = unwatched
 ) -> None:
-    """Train one trial; the result is written last.
-
-    folder (Path): of the trial.
-    track, watch: see `train_variant`.
-    """
+    """Train the trial of a folder; the result is written last."""
     order = read_json(folder / TRIAL)
     variant = Variant(order["name"], {}, order["later"])
     test = None if order["test"] is None else Path(order["test"])
@@ -170,7 +156,6 @@ def train_recorded(
 ) -> Iterator[Dict[str, Any]]:
     """Train as `spacy train` does; in the end the pipeline is the best one seen.
 
-    nlp (Language): an initialized pipeline with its config.
     name (str): the component whose loss is measured.
     what (str): the training, for the display of progress.
     YIELDS (Dict[str, Any]): one row for each look at the development data.

@@ -41,10 +41,7 @@ NEVER = 10**9
 
 
 def make_ray_engine(options: TuneOptions) -> Engine:
-    """Make an engine that trains on a cluster.
-
-    options (TuneOptions): where trials run, and which are stopped.
-    RETURNS (Engine): runs trials on the cluster.
+    """RETURNS (Engine): trains on a Ray cluster.
     RAISES (ValueError): SP123 where Ray Tune is not installed.
     """
     os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
@@ -79,10 +76,7 @@ def _tuner(
 
 
 def train_on_ray(config: Dict[str, Any]) -> None:
-    """Train one trial in a worker of Ray.
-
-    config (Dict[str, Any]): its `folder`.
-    """
+    """Train one trial, given by its `folder`, in a worker of Ray."""
     from ray import tune
 
     from .one_trial import run_alone

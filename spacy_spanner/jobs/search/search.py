@@ -6,7 +6,7 @@
 import shutil
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
 from spacy.util import load_config, load_model
 
@@ -50,12 +50,7 @@ class Search(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The result of a search.
-
-    rows (List[Row]): the table.
-    best (Row): the choice.
-    trials (List[Trial]): all.
-    """
+    """The table of a search, the choice, and all trials."""
 
     rows: List[Row]
     best: Row
@@ -71,13 +66,9 @@ def run_variants(
 ) -> List[Dict[str, Any]]:
     """Train variants that are not finished, in this process, and choose nothing.
 
-    plan (Plan): common settings of the trainings.
-    variants (Sequence[Variant]): how they differ.
     output (Path): folder with the trials.
-    track (Track): shows the progress.
     RETURNS (List[Dict[str, Any]]): the account of each; see `one_trial.train_variant`.
-    RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
-        that do not exist.
+    RAISES (ValueError): see `trials.opened_trials`.
     """
     with opened_trials(plan, variants, output) as trials:
         run_here(unfinished(trials), track=track)
@@ -92,12 +83,9 @@ def run_search(
 ) -> Found:
     """Train all trials that are not finished, and write table and best config.
 
-    search (Search): the settings to search.
-    engine (Engine): runs the trials.
     tell (Callable): called with a line of text after each trial.
     RETURNS (Found): table and choice; both are in the folder too.
-    RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
-        that do not exist, SP138 where nothing can be chosen.
+    RAISES (ValueError): SP138 where nothing can be chosen; see `trials.opened_trials`.
     """
     plan, variants = search.plan._replace(test=None), search.space.variants()
     opened = opened_trials(
@@ -127,11 +115,7 @@ def run_search(
 
 
 def drop_models(trials: Sequence[Trial], best: str) -> None:
-    """Remove the pipelines of settings that lost.
-
-    trials (Sequence[Trial]): all.
-    best (str): name of the variant that is the best so far.
-    """
+    """Remove the pipelines of settings that lost to the best variant so far."""
     groups: Dict[str, List[Trial]] = {}
     for trial in trials:
         groups.setdefault(trial.variant.name, []).append(trial)
@@ -201,19 +185,13 @@ def best_settings(search: Search, found: Found) -> Dict[str, Any]:
 
 def component_of(found: Found) -> str:
     """RETURNS (str): the component that was looked at."""
-    known: Optional[str] = None
-    for result in results_of(found.trials):
-        known = known or result.get("component")
-    assert known is not None  # a choice has results
-    return known
+    results = results_of(found.trials)
+    return next(one["component"] for one in results if one.get("component"))
 
 
 def score_test(search: Search, found: Found, test: Path) -> Dict[str, Any]:
-    """Score the chosen pipelines of all seeds on test data.
+    """Score the chosen pipelines of all seeds on annotated test documents.
 
-    search (Search): the settings that were searched.
-    found (Found): the choice.
-    test (Path): annotated documents.
     RETURNS (Dict[str, Any]): the settings, a `summary` and the `runs`; also in the
         folder, from where it is read if the same was scored before.
     RAISES (ValueError): SP139 where a pipeline is not there.

@@ -103,10 +103,8 @@ RULES = {
 
 
 def read_space(path: Path) -> Space:
-    """Read a file of settings to try.
+    """Read a YAML or JSON file of settings to try.
 
-    path (Path): YAML or JSON.
-    RETURNS (Space): the settings to try.
     RAISES (ValueError): SP135 for a file that cannot be read, SP137 for a part that is
         not what it must be.
     """
@@ -149,12 +147,10 @@ def _require(name: str, rule: Rule, value: Any) -> None:
 
 
 def draw(values: Any, numbers: random.Random) -> Any:
-    """Draw a value.
+    """Draw one of a list of values, or a number of four digits.
 
-    values (Any): a list of values; or `low` and `high`, with `log` for equal chances of
-        equal ratios, and `whole` for whole numbers, both ends included.
-    numbers (random.Random): source of random numbers.
-    RETURNS (Any): one of the values, or a number in the range, of four digits.
+    values (Any): a list; or `low` and `high`, with `log` for equal chances of equal
+        ratios, and `whole` for whole numbers, both ends included.
     """
     if isinstance(values, list):
         return numbers.choice(values)

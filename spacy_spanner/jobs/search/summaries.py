@@ -9,6 +9,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 from ...evaluation.tables import markdown_table, mean_and_spread
 from .variants import SEED
 
+# By score the `mean` over trainings and the `sd`.
+Means = Dict[str, Dict[str, Optional[float]]]
 # Of lengths as the papers join them, from the finer classes that are scored.
 LENGTH_GROUPS = {
     "1-4": ("1", "2", "3", "4"),
@@ -51,25 +53,16 @@ def joined_f(classes: Sequence[Dict[str, Any]]) -> Optional[float]:
     return right / spans if spans else None
 
 
-def summarize(runs: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, Optional[float]]]:
-    """Average the scores of trainings that differ by chance only.
-
-    runs (Sequence[Dict[str, Any]]): see `one_trial.train_variant`.
-    RETURNS (Dict[str, Dict[str, Optional[float]]]): see `average`.
-    """
+def summarize(runs: Sequence[Dict[str, Any]]) -> Means:
+    """RETURNS (Dict): the `average` over trainings that differ by chance only."""
     return average([best_part(run) for run in runs])
 
 
-def average(
-    scores: Sequence[Dict[str, Any]],
-) -> Dict[str, Dict[str, Optional[float]]]:
-    """Average each of `SCORES`.
-
-    scores (Sequence[Dict[str, Any]]): of each training.
-    RETURNS (Dict[str, Dict[str, Optional[float]]]): by score its `mean` and `sd` (None
-        for one training); both None where some training has no such score.
+def average(scores: Sequence[Dict[str, Any]]) -> Means:
+    """RETURNS (Means): of `SCORES`; the `sd` of one training is None, as are both where
+    some training has no such score.
     """
-    found: Dict[str, Dict[str, Optional[float]]] = {}
+    found: Means = {}
     for name in SCORES:
         values = [each.get(name) for each in scores]
         known = [value for value in values if value is not None]
@@ -96,7 +89,7 @@ class Row(NamedTuple):
     variant (str): those of them that were trained with.
     overrides (Dict[str, Any]): of the config, without the seed.
     later (Dict[str, Any]): changes of the component's settings after training.
-    scores (Dict[str, Dict[str, Optional[float]]]): mean and standard deviation.
+    scores (Means): mean and standard deviation.
     n_seeds, n_wanted (int): trials that are finished, and all.
     seconds (float): of these trainings.
     """
@@ -105,7 +98,7 @@ class Row(NamedTuple):
     variant: str
     overrides: Dict[str, Any]
     later: Dict[str, Any]
-    scores: Dict[str, Dict[str, Optional[float]]]
+    scores: Means
     n_seeds: int
     n_wanted: int
     seconds: float
@@ -119,13 +112,12 @@ class Row(NamedTuple):
 def table_rows(
     results: Sequence[Dict[str, Any]], n_wanted: int, later: Dict[str, Dict[str, Any]]
 ) -> List[Row]:
-    """Average what differs by its seed only.
+    """Average what differs by its seed only, in the order of the trials.
 
     results (Sequence[Dict[str, Any]]): accounts of finished trials; those that were
         stopped early do not count.
     n_wanted (int): seeds of each variant.
     later (Dict[str, Dict[str, Any]]): changes after training, by name.
-    RETURNS (List[Row]): in the order of the trials.
     """
     rows = []
     whole = [result for result in results if not result.get("stopped")]
@@ -157,10 +149,8 @@ def _scores(run: Dict[str, Any], changed: str) -> Dict[str, Any]:
 
 
 def choose(rows: Sequence[Row], metric: str) -> Optional[Row]:
-    """Find the best settings.
+    """Find the best settings by the mean of one of `SCORES` over the seeds.
 
-    rows (Sequence[Row]): of the table.
-    metric (str): one of `SCORES`; its mean over the seeds counts.
     RETURNS (Optional[Row]): of equals the first; None where no row has all its seeds.
     """
     assert metric in SCORES

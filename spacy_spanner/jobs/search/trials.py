@@ -50,11 +50,7 @@ class Plan(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One training of a search.
-
-    variant (Variant): what is trained.
-    folder (Path): everything about it.
-    """
+    """One training of a search, and the folder with everything about it."""
 
     variant: Variant
     folder: Path
@@ -68,9 +64,7 @@ class Trial(NamedTuple):
         )
 
     def result(self) -> Optional[Dict[str, Any]]:
-        """RETURNS (Optional[Dict[str, Any]]): the account of a finished trial; see
-        `one_trial.train_variant`.
-        """
+        """RETURNS (Optional[Dict[str, Any]]): see `one_trial.train_variant`."""
         path = self.folder / RESULT
         if not path.exists():
             return None
@@ -84,11 +78,7 @@ class Trial(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """The setup of processes that train.
-
-    gpu (bool): whether to train on a GPU.
-    code (Optional[Path]): Python file to import first.
-    """
+    """Whether processes train on a GPU, and the Python file that they import first."""
 
     gpu: bool = False
     code: Optional[Path] = None
@@ -106,16 +96,11 @@ def opened_trials(
     *,
     keep_models: bool = False,
 ) -> Iterator[List[Trial]]:
-    """Prepare the folders of trials, and keep other searches away. Trials that are
-    finished stay as they are.
+    """Prepare the folders of trials, and keep other searches away.
 
-    plan (Plan): common settings of the trials.
-    variants (Sequence[Variant]): how they differ.
-    output (Path): folder of the search.
-    machine (Machine): the setup of their processes.
     keep_models (bool): whether trials store their pipelines.
-    YIELDS (List[Trial]): in the order of the variants. A trial is found again by its
-        config and its data, whatever else the search contains.
+    YIELDS (List[Trial]): in the order of the variants; finished ones stay as they are.
+        A trial is found again by its config and its data, whatever else is searched.
     RAISES (ValueError): SP125 while another process uses the folder, SP136 for settings
         that the config does not have.
     """

@@ -23,11 +23,9 @@ class Variant(NamedTuple):
 
 
 def grid(axes: Mapping[str, Sequence[Any]]) -> List[Dict[str, Any]]:
-    """Combine all values of several settings.
+    """Combine all values of several settings; the last setting changes fastest.
 
-    axes (Mapping[str, Sequence[Any]]): values by setting.
-    RETURNS (List[Dict[str, Any]]): a value for each setting; the last setting changes
-        fastest. Without axes, one combination of nothing.
+    RETURNS (List[Dict[str, Any]]): a value for each setting; without any, one of none.
     """
     return [dict(zip(axes, values)) for values in product(*axes.values())]
 
@@ -66,12 +64,8 @@ def seed_variants(seeds: Sequence[int]) -> List[Variant]:
 def size_variants(
     n_docs: int, seeds: Sequence[int], fractions: Sequence[float] = FRACTIONS
 ) -> List[Variant]:
-    """Train on less data.
-
-    n_docs (int): documents in all of the training data.
-    seeds (Sequence[int]): every size is trained with each.
-    fractions (Sequence[float]): shares of the documents, the first ones.
-    RETURNS (List[Variant]): one training for each size and seed.
+    """RETURNS (List[Variant]): one training for each seed and share of the documents,
+    the first ones of all `n_docs`.
     """
     limits = {f"{x:.1%}": max(1, round(x * n_docs)) for x in fractions}
     variants = [Variant(name, {LIMIT: limit}) for name, limit in limits.items()]

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import List
 
-from spacy_spanner.jobs.annotate.journal import Journal
 from spacy_spanner.jobs.annotate.messages import Document
+from spacy_spanner.jobs.annotate.worker import Journal
 
 DOCUMENTS = [Document(name, name) for name in "abcd"]
 

@@ -10,9 +10,8 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from spacy_spanner.jobs.annotate.messages import Document, Fields, Part
-from spacy_spanner.jobs.annotate.plan import make_parts
+from spacy_spanner.jobs.annotate.plan import find_sources, make_parts
 from spacy_spanner.jobs.annotate.readers import check_fields, read_part
-from spacy_spanner.jobs.annotate.sources import find_sources
 
 FIELDS = Fields()
 

@@ -6,7 +6,7 @@ from typing import List
 
 import pytest
 
-from spacy_spanner.jobs.annotate.sources import Source, find_sources
+from spacy_spanner.jobs.annotate.plan import Source, find_sources
 
 
 @pytest.fixture

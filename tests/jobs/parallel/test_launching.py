@@ -11,7 +11,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from typer.testing import CliRunner
 
 from spacy_spanner.jobs.parallel import launching
-from spacy_spanner.jobs.parallel import process as work
+from spacy_spanner.jobs.parallel import training as work
 from spacy_spanner.jobs.parallel.__main__ import app
 from spacy_spanner.jobs.parallel.launching import launch_training
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.jobs.parallel.splitting import split_evenly
+from spacy_spanner.jobs.parallel.updates import split_evenly
 
 SIZES = st.lists(st.integers(0, 50), max_size=20)
 

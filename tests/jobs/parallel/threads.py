@@ -18,7 +18,7 @@ class Board:
 
 
 class ThreadTeam:
-    """Answers `updates.Processes`."""
+    """Answers as `team.Team` does."""
 
     def __init__(self, board: Board, rank: int) -> None:
         self.board = board

@@ -3,11 +3,12 @@
 import copy
 import pickle
 import random
-from typing import List
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 import pytest
 import torch
+from spacy.language import Language
 from thinc.api import fix_random_seed
 
 from spacy_spanner.jobs.run import checkpoint as storage
@@ -24,9 +25,8 @@ from spacy_spanner.jobs.run.run_state import (
 from spacy_spanner.training.frozen import frozen_keys, set_frozen
 from spacy_spanner.training.optimizer import AdamW, make_adamw
 from spacy_spanner.training.owners import tensor_keys
-from spacy_spanner.training.plans import optimizer_of
 
-from ...helpers import NESTED, blank_pipeline, copy_of, make_examples, small_model
+from ...helpers import NESTED, blank_pipeline, copy_of, make_examples
 from ...runs import NAME
 from ...training.loops import Loop
 from ...training.test_optimizer import weights
@@ -122,40 +122,35 @@ def test_places_are_the_same_for_equal_pipelines() -> None:
     assert {slot.key for slot in slots_of(one)} == set().union(*keys)
 
 
-def test_optimizer_is_found_by_its_tensors_and_steps() -> None:
+def test_optimizer_of_the_loop_is_found() -> None:
+    """The one that trains the pipeline at the moment, and no earlier or other one."""
     loop, other = trained_loop(2), trained_loop(2)
-    assert find_optimizer(blank_pipeline(NAME), 2) is None
-    assert find_optimizer(loop.nlp, 2) is loop.optimizer
-    assert find_optimizer(other.nlp, 2) is other.optimizer
-    for steps in (1, 3, 4):
+    found: List[Optional[AdamW]] = []
+
+    def look(nlp: Language, info: Dict[str, Any]) -> None:
+        of_another_pipeline = other.optimizer
+        found.append(find_optimizer(nlp))
+        assert found[-1] is not of_another_pipeline
+
+    for _ in range(2):
         loop.optimizer = optimizer()
-        loop.run(lambda nlp, info: None, steps)
-        assert find_optimizer(loop.nlp, steps) is loop.optimizer
+        loop.run(look, 3)
+        assert found == [None, loop.optimizer, loop.optimizer]
+        found.clear()
 
 
-def test_optimizer_of_this_run_is_found_beside_an_earlier_one() -> None:
-    """A component that does not learn any more still has the note of the first run."""
-    nlp = blank_pipeline(NAME)
-    nlp.add_pipe(NAME, name="other", config={"model": small_model(NAME)})
-    examples = make_examples(nlp, NESTED)
-    nlp.initialize(lambda: examples)
-    used = [optimizer(), optimizer()]
-    for learning, one in zip(nlp.pipe_names, used):
-        nlp.update(examples, sgd=one, exclude={*nlp.pipe_names} - {learning})
-    used[1].step_schedules()
-    assert find_optimizer(nlp, 1) is used[1]
-    assert find_optimizer(nlp, 0) is used[0]
+def test_optimizer_is_not_found_outside_of_its_loop() -> None:
+    loop = trained_loop(2)
+    assert find_optimizer(loop.nlp) is None
 
 
-def test_notes_of_training_are_neither_stored_nor_copied() -> None:
+def test_marks_of_frozen_parts_are_copied_and_not_stored() -> None:
     loop = trained_loop()
     set_frozen(loop.nlp.get_pipe(NAME), "encoder", True)
     model = loop.nlp.get_pipe(NAME).model
-    assert optimizer_of(model) is loop.optimizer and frozen_keys(model)
-    stored = copy_of(loop.nlp).get_pipe(NAME).model  # by bytes
-    assert optimizer_of(stored) is None and not frozen_keys(stored)
+    assert frozen_keys(model)
+    assert not frozen_keys(copy_of(loop.nlp).get_pipe(NAME).model)  # by bytes
     copies = [model.copy(), copy.deepcopy(loop.nlp.get_pipe(NAME)).model]
     copies += [pickle.loads(pickle.dumps(loop.nlp.get_pipe(NAME))).model]
     for one in copies:
-        assert optimizer_of(one) is None
         assert len(frozen_keys(one)) == len(frozen_keys(model))

@@ -117,7 +117,9 @@ def test_checkpoint_settings_have_limits(settings: Dict[str, Any]) -> None:
 # --------------------------------------------------------------------- writing
 
 
-@pytest.mark.parametrize("moment", ["to_disk", "save", "dumps", "_flush", "rename"])
+@pytest.mark.parametrize(
+    "moment", ["to_disk", "save", "dumps", "flush_to_disk", "rename"]
+)
 def test_interrupted_writing_leaves_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

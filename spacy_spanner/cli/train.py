@@ -1,0 +1,80 @@
+"""The commands `spanner train-parallel` and `spanner resume`."""
+
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+import typer
+from wasabi import msg
+
+from .shell import CODE, GPU, TAKES_OVERRIDES, app, plain_errors
+
+CHECKPOINT = typer.Argument(
+    ..., help="Folder of checkpoints ('path' of spacy_spanner.checkpoint.v1)"
+)
+OUTPUT = typer.Option(
+    None, "--output", "-o", help="Folder for model-last and model-best"
+)
+
+
+@app.command("train-parallel", context_settings=TAKES_OVERRIDES)
+def train_parallel_cli(
+    ctx: typer.Context,
+    config: Path = typer.Argument(..., help="Training config"),
+    n_proc: int = typer.Option(..., "--n-proc", "-n", min=1, help="Processes"),
+    output: Optional[Path] = OUTPUT,
+    gpu: bool = typer.Option(False, help="Use one GPU per process"),
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Train with several processes on this machine. Each learns from a share of every
+    batch; the result is the same as with `spacy train`.
+
+    Settings are overridden as for `spacy train`. For several machines, start
+    `-m spacy_spanner.jobs.parallel train` with torchrun.
+    """
+    from spacy.cli._util import parse_config_overrides
+
+    from ..jobs.parallel.launching import launch_training
+
+    if not config.exists():
+        msg.fail("Config file not found", config, exits=1)
+    parse_config_overrides(list(ctx.args))  # says what is wrong with them, once
+    arguments: List[str] = [str(config), *ctx.args]
+    for name, path in (("--output", output), ("--code", code_path)):
+        arguments += [] if path is None else [name, str(path)]
+    arguments += ["--gpu"] if gpu else []
+    with plain_errors():
+        launch_training(n_proc, arguments, output)
+
+
+@app.command("resume", context_settings=TAKES_OVERRIDES)
+def resume_cli(
+    ctx: typer.Context,
+    checkpoint: Path = CHECKPOINT,
+    output: Optional[Path] = OUTPUT,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Resume a training run from its last checkpoint.
+
+    The result has the same weights as a run without interruption. Settings are
+    overridden as for `spacy train`: --paths.train for data that has moved, or
+    --training.max_steps for more steps.
+    """
+    from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
+
+    from ..jobs.run.resuming import finish_run, load_run
+
+    overrides = parse_config_overrides(ctx.args)
+    import_code(code_path)
+    setup_gpu(gpu_id)
+    try:
+        run = load_run(checkpoint, use_gpu=gpu_id, overrides=overrides)
+    except ValueError as error:
+        msg.fail(str(error), exits=1)
+    msg.info(f"Resuming at epoch {run.checkpoint.epoch}, step {run.checkpoint.step}")
+    n_steps = finish_run(run, output, stdout=sys.stdout, stderr=sys.stderr)
+    if not n_steps:
+        msg.good("The run is already complete")
+    elif output is not None:
+        msg.good("Saved pipeline to output directory", output / "model-last")
