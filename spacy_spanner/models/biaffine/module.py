@@ -11,7 +11,7 @@ from typing import Optional
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...settings import at_least, check, even, fraction
+from ...settings import Settings, at_least, even, fraction, setting
 from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
@@ -19,7 +19,7 @@ from .pair_scores import Biaffine
 
 
 @dataclass(frozen=True)
-class BiaffineSettings:
+class BiaffineSettings(Settings):
     """Sizes and rates of the biaffine scorer.
 
     lstm_width (int): size of a BiLSTM between encoder and classifier, both directions
@@ -32,23 +32,12 @@ class BiaffineSettings:
     input_dropout (float): rate before and after the BiLSTM.
     """
 
-    lstm_width: int = 200
-    hidden_width: int = 150
-    width_embedding: int = 25
-    n_widths: int = 32
-    dropout: float = 0.2
-    input_dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            lstm_width=even,
-            hidden_width=at_least(1),
-            width_embedding=at_least(1),
-            n_widths=at_least(1),
-            dropout=fraction,
-            input_dropout=fraction,
-        )
+    lstm_width: int = setting(200, even)
+    hidden_width: int = setting(150, at_least(1))
+    width_embedding: int = setting(25, at_least(1))
+    n_widths: int = setting(32, at_least(1))
+    dropout: float = setting(0.2, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
 
 class BiaffineModule(nn.Module):

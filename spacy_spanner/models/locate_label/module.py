@@ -13,7 +13,7 @@ from typing import NamedTuple, Tuple
 import torch
 from torch import Tensor, nn
 
-from ...settings import at_least, check, even, fraction, one_of
+from ...settings import Settings, at_least, even, fraction, one_of, setting
 from ..blocks.lstm import optional_lstm
 from ..codec import WindowBatch
 from .range_maxima import RangeMaxima
@@ -97,7 +97,7 @@ class SpanMLP(nn.Module):
 
 
 @dataclass(frozen=True)
-class LocateLabelSettings:
+class LocateLabelSettings(Settings):
     """Sizes and rates of filter, regressor and classifier.
 
     lstm_width (int): size of a BiLSTM between encoder and MLPs, both directions
@@ -109,21 +109,11 @@ class LocateLabelSettings:
     input_dropout (float): rate before and after the BiLSTM.
     """
 
-    lstm_width: int = 200
-    hidden_width: int = 150
-    offsets: str = "linear"
-    dropout: float = 0.2
-    input_dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            offsets=one_of(tuple(OFFSETS)),
-            hidden_width=at_least(1),
-            lstm_width=even,
-            dropout=fraction,
-            input_dropout=fraction,
-        )
+    lstm_width: int = setting(200, even)
+    hidden_width: int = setting(150, at_least(1))
+    offsets: str = setting("linear", one_of(tuple(OFFSETS)))
+    dropout: float = setting(0.2, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
 
 class LocateLabelModule(nn.Module):

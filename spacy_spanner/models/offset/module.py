@@ -12,7 +12,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from ...settings import at_least, check, even, fraction, one_of, yes_or_no
+from ...settings import Settings, at_least, even, fraction, one_of, setting, yes_or_no
 from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
@@ -26,7 +26,7 @@ PRIOR = -7.0
 
 
 @dataclass(frozen=True)
-class OffsetSettings:
+class OffsetSettings(Settings):
     """Sizes, rates and classes of the boundary offset network.
 
     type_inputs (bool): whether the encoder reads the types together with the text and
@@ -52,37 +52,19 @@ class OffsetSettings:
         the encoder.
     """
 
-    type_inputs: bool = False
-    max_offset: int = 2
-    offset_sides: str = "both"
-    lstm_width: int = 200
-    hidden_width: int = 150
-    region_embedding: int = 20
-    distance_embedding: int = 20
-    n_distances: int = 32
-    conv_layers: int = 0
-    conv_width: int = 16
-    conv_types: bool = False
-    dropout: float = 0.2
-    input_dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            type_inputs=yes_or_no,
-            max_offset=at_least(0),
-            offset_sides=one_of(OFFSET_SIDES),
-            lstm_width=even,
-            hidden_width=at_least(1),
-            region_embedding=at_least(0),
-            distance_embedding=at_least(0),
-            n_distances=at_least(1),
-            conv_layers=at_least(0),
-            conv_width=at_least(1),
-            conv_types=yes_or_no,
-            dropout=fraction,
-            input_dropout=fraction,
-        )
+    type_inputs: bool = setting(False, yes_or_no)
+    max_offset: int = setting(2, at_least(0))
+    offset_sides: str = setting("both", one_of(OFFSET_SIDES))
+    lstm_width: int = setting(200, even)
+    hidden_width: int = setting(150, at_least(1))
+    region_embedding: int = setting(20, at_least(0))
+    distance_embedding: int = setting(20, at_least(0))
+    n_distances: int = setting(32, at_least(1))
+    conv_layers: int = setting(0, at_least(0))
+    conv_width: int = setting(16, at_least(1))
+    conv_types: bool = setting(False, yes_or_no)
+    dropout: float = setting(0.2, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
     @property
     def classes(self) -> OffsetClasses:
