@@ -18,9 +18,8 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
 from ..errors import Errors
-from ..layers.doc_arrays import sentence_starts
+from ..layers.doc_arrays import TypedVectors, sentence_starts
 from ..layers.torch_shim import switch
-from ..layers.typed_vectors import TypedVectors
 from ..settings import at_least, one_of, require
 from ..spans.table import Ints
 from .pretrained import PretrainedShim

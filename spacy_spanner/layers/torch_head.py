@@ -26,9 +26,9 @@ from ..errors import Errors
 from ..models.codec import SpanCodec, WindowBatch
 from ..spans.table import Floats, Ints, SpanTable
 from ..spans.windows import WindowPlan, batch_windows
+from .doc_arrays import TypedVectors
 from .predict_only import no_way_back
 from .torch_shim import LazyShim, ModuleBuilder, switch
-from .typed_vectors import TypedVectors
 
 # In shorter windows, tokens cost more memory than pairs of tokens do.
 SHORT = 16

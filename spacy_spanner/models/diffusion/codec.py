@@ -25,14 +25,13 @@ from ...settings import (
 )
 from ...spans.overlap import repeats
 from ...spans.table import Bools, Ints, SpanTable
-from ..blocks.padded_gold import GoldTensors
-from ..blocks.padded_rows import to_device
+from ..blocks.padded_rows import GoldTensors, to_device
 from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
-from .hungarian import match
 from .loss import (
     boundary_distances,
     boundary_loss,
     class_loss,
+    match,
     matched_classes,
     matching_costs,
     taught_spans,

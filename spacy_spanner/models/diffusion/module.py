@@ -31,12 +31,12 @@ from ..blocks.lstm import optional_lstm
 from ..blocks.padded_rows import at_tokens
 from ..codec import WindowBatch
 from .attention import DenoiserLayer
-from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
-from .pointer import POINTERS, Pointer
+from .outputs import POINTERS, DenoisedClassifier, NoisyClassifier, Pointer
 from .tokens import (
     POOLINGS,
     Moments,
+    SpanFeatures,
     SpanPooling,
     Tables,
     TokenMemory,
@@ -162,12 +162,18 @@ class DiffusionModule(nn.Module):
         return TokenMemory(
             mask,
             self.spans.pooling(vectors),
-            self.classifier.features(vectors),
+            self._class_features(vectors),
             [cast(DenoiserLayer, one).keys_values(tokens) for one in self.layers],
             self.start.keys(tokens, mask),
             self.last.keys(tokens, mask),
             self._tables(torch.arange(tokens.shape[1], device=tokens.device)),
         )
+
+    def _class_features(self, vectors: Tensor) -> Optional[SpanFeatures]:
+        """RETURNS (Optional[SpanFeatures]): what the classifier reads of the tokens."""
+        if isinstance(self.classifier, DenoisedClassifier):
+            return self.classifier.pooling(vectors)
+        return None
 
     def _tables(self, position: Tensor) -> Tables:
         """position (Tensor): 0, 1, ... Shape: (token,). RETURNS (Tables)"""
@@ -220,7 +226,11 @@ class DiffusionModule(nn.Module):
         spans (TokenSpans): the denoised spans. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
         """
-        classes: Tensor = self.classifier(memory.classes, state, spans)
+        classes: Tensor
+        if self.reads_denoised:
+            classes = self.classifier(memory.classes, spans)
+        else:
+            classes = self.classifier(state)
         return classes
 
 

@@ -25,8 +25,7 @@ from ...spans.layouts import pad_gold
 from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
-from ..blocks.padded_gold import GoldTensors
-from ..blocks.padded_rows import rows_of, to_device
+from ..blocks.padded_rows import GoldTensors, rows_of, to_device
 from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
 from .assignment import (
     SeedTargets,
@@ -37,8 +36,14 @@ from .assignment import (
     missed_gold,
     with_nearest,
 )
-from .boundaries import adjust, distinct, regression_loss, soft_weights
-from .examples import best_fit, place_examples
+from .boundaries import (
+    adjust,
+    best_fit,
+    distinct,
+    place_examples,
+    regression_loss,
+    soft_weights,
+)
 from .module import SpanReader, Spans
 from .soft_nms import soft_nms
 
