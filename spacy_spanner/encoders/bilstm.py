@@ -12,7 +12,7 @@ from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
 
-from ..layers.torch_shim import LazyShim, switch
+from ..layers.torch_shim import LazyShim, get_shim, switch
 from ..models.blocks.lstm import BiLSTM
 from ..models.codec import WindowBatch
 from ..settings import at_least, even, fraction, require
@@ -70,12 +70,12 @@ def init(model: Model, X: InT = None, Y: InT = None) -> None:  # type: ignore[as
     """Build the LSTM for the input width."""
     if X:
         model.set_dim("nI", max(doc.shape[1] for doc in X))
-    cast(LazyShim, model.shims[0]).create(model.get_dim("nI"), model.get_dim("nO"))
+    get_shim(model).create(model.get_dim("nI"), model.get_dim("nO"))
 
 
 def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     """Run the LSTM on each document. Shapes: (token, nI) to (token, nO)"""
-    module = switch(cast(LazyShim, model.shims[0]).module, is_train)
+    module = switch(get_shim(model).module, is_train)
     lengths = np.asarray([len(doc) for doc in X], dtype=np.int64)
     inputs = [xp2torch(doc).requires_grad_(is_train) for doc in X]
     outputs: List[Tensor] = [doc.new_zeros(0, model.get_dim("nO")) for doc in inputs]

@@ -1,10 +1,13 @@
 """Arrays of documents: where sentences start, and vectors of tokens and labels."""
 
-from typing import Iterable, List, Optional
+from itertools import accumulate, pairwise
+from typing import Iterable, List, Optional, Sequence, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.types import Floats2d, Floats3d
+from thinc.util import torch2xp
+from torch import Tensor
 
 from ..spans.table import Ints
 
@@ -14,6 +17,17 @@ def sentence_starts(doc: Doc) -> Optional[List[int]]:
     if not doc.has_annotation("SENT_START"):
         return None
     return np.nonzero(doc.to_array("SENT_START") == 1)[0].tolist()
+
+
+def split_rows(flat: Tensor, lengths: Sequence[int]) -> List[Floats2d]:
+    """Cut the rows of concatenated documents into arrays of each document.
+
+    flat (Tensor): detached from its graph. Shape: (token, width)
+    lengths (Sequence[int]): tokens per document.
+    RETURNS (List[Floats2d]): (token, width) of each document, without copies.
+    """
+    rows = cast(Floats2d, torch2xp(flat))
+    return [rows[start:end] for start, end in pairwise([0, *accumulate(lengths)])]
 
 
 class TypedVectors(List[Floats2d]):

@@ -56,14 +56,8 @@ class SpanMLP(nn.Module):
         self.right = nn.Linear(n_in, hidden_width, bias=False)
         self.hidden = nn.Sequential(nn.GELU(), nn.Dropout(dropout))
         self.output = nn.Linear(hidden_width, n_out)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw weights that are larger than torch's default.
-
-        The output of a BiLSTM is small at first. With small weights the gradients would
-        be, too, and training would start slowly.
-        """
+        # Larger than torch's default: the output of a BiLSTM is small at first. With
+        # small weights, gradients would be small too, and training would start slowly.
         for layer in (self.pooled, self.left, self.right, self.output):
             nn.init.xavier_normal_(layer.weight)
 

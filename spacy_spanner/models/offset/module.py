@@ -16,8 +16,8 @@ from ...settings import Settings, at_least, even, fraction, one_of, setting, yes
 from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
-from .convolution import ConvolutionShape, GridConvolution
-from .fusion import PlaceEmbeddings, SpanTypeFusion
+from .convolution import GridConvolution
+from .fusion import SpanTypeFusion
 from .offsets import CENTER, OFFSET_SIDES, OffsetClasses
 
 # Initial score of each class, with 0 for "out of range". Without it, the first steps
@@ -71,18 +71,6 @@ class OffsetSettings(Settings):
         """The classes of a cell."""
         return OffsetClasses(self.max_offset, self.offset_sides)
 
-    @property
-    def places(self) -> PlaceEmbeddings:
-        """The embeddings of where a span lies."""
-        return PlaceEmbeddings(
-            self.region_embedding, self.distance_embedding, self.n_distances
-        )
-
-    @property
-    def convolution(self) -> ConvolutionShape:
-        """The convolutions over the grid."""
-        return ConvolutionShape(self.conv_layers, self.conv_width, self.conv_types)
-
 
 class OffsetModule(nn.Module):
     """Token vectors to scores of every offset class of every span and type."""
@@ -96,7 +84,7 @@ class OffsetModule(nn.Module):
         """
         super().__init__()
         width, dropout = settings.hidden_width, settings.dropout
-        self.classes, convolution = settings.classes, settings.convolution
+        self.classes = settings.classes
         n_classes = self.classes.n_classes
         rates = {"dropout": dropout, "input_dropout": settings.input_dropout}
         self.type_embedding = nn.Embedding(n_labels, width)
@@ -109,14 +97,28 @@ class OffsetModule(nn.Module):
         n_in = settings.lstm_width or n_in
         self.start = Projection(n_in, width, **rates)
         self.last = Projection(n_in, width, **rates)
-        self.fusion = SpanTypeFusion(width, n_classes, settings.places)
+        self.fusion = SpanTypeFusion(
+            width,
+            n_classes,
+            region=settings.region_embedding,
+            distance=settings.distance_embedding,
+            n_distances=settings.n_distances,
+        )
         with torch.no_grad():
             self.fusion.weight[CENTER:, -1, -1] = PRIOR
         self.convolution: Optional[GridConvolution] = None
-        if convolution.n_layers:
-            self.convolution = GridConvolution(n_classes, convolution, dropout=dropout)
         # Numbers that a pair of tokens costs, for `max_cells`.
-        self.scores_per_pair = n_labels * (n_classes + convolution.n_channels)
+        self.scores_per_pair = n_labels * n_classes
+        if settings.conv_layers:
+            self.convolution = GridConvolution(
+                n_classes,
+                n_layers=settings.conv_layers,
+                width=settings.conv_width,
+                types=settings.conv_types,
+                dropout=dropout,
+            )
+            n_channels = settings.conv_width * (1 + settings.conv_layers)
+            self.scores_per_pair += n_labels * n_channels
 
     def forward(self, batch: WindowBatch) -> Tensor:
         """Score all pairs of tokens; only convolutions read those with start > last.
