@@ -106,19 +106,11 @@ class OffsetModule(nn.Module):
         )
         with torch.no_grad():
             self.fusion.weight[CENTER:, -1, -1] = PRIOR
-        self.convolution: Optional[GridConvolution] = None
+        self.convolution = _grid_convolution(settings)
         # Numbers that a pair of tokens costs, for `max_cells`.
-        self.scores_per_pair = n_labels * n_classes
-        if settings.conv_layers:
-            self.convolution = GridConvolution(
-                n_classes,
-                n_layers=settings.conv_layers,
-                width=settings.conv_width,
-                types=settings.conv_types,
-                dropout=dropout,
-            )
-            n_channels = settings.conv_width * (1 + settings.conv_layers)
-            self.scores_per_pair += n_labels * n_channels
+        n_channels = settings.conv_width * (1 + settings.conv_layers)
+        per_label = n_classes + (n_channels if settings.conv_layers else 0)
+        self.scores_per_pair = n_labels * per_label
 
     def forward(self, batch: WindowBatch) -> Tensor:
         """Score all pairs of tokens; only convolutions read those with start > last.
@@ -146,3 +138,15 @@ class OffsetModule(nn.Module):
             assert batch.types is not None  # the architecture requires such an encoder
             vectors = vectors + self.type_projection(batch.types)
         return vectors
+
+
+def _grid_convolution(settings: OffsetSettings) -> Optional[GridConvolution]:
+    if not settings.conv_layers:
+        return None
+    return GridConvolution(
+        settings.classes.n_classes,
+        n_layers=settings.conv_layers,
+        width=settings.conv_width,
+        types=settings.conv_types,
+        dropout=settings.dropout,
+    )
