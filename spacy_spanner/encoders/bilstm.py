@@ -11,6 +11,7 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from ..layers.torch_shim import LazyShim, get_shim, switch
 from ..models.blocks.lstm import BiLSTM
@@ -82,8 +83,12 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     with torch.set_grad_enabled(is_train):
         for group in batch_windows(lengths, BATCH_TOKENS, power=1):
             group = group[lengths[group] > 0]
-            if len(group):
-                _run_group(module, inputs, outputs, lengths, group)
+            if not len(group):
+                continue
+            padded = pad_sequence([inputs[i] for i in group], batch_first=True)
+            vectors = module(WindowBatch(padded, lengths[group])).vectors
+            for rows, index in zip(vectors, group.tolist()):
+                outputs[index] = rows[: len(inputs[index])]
 
     def backprop(d_outputs: InT) -> InT:
         pairs = [(y, dy) for y, dy in zip(outputs, d_outputs) if len(y)]
@@ -96,17 +101,3 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
         ]
 
     return [cast(Floats2d, torch2xp(doc.detach())) for doc in outputs], backprop
-
-
-def _run_group(
-    module: nn.Module,
-    inputs: List[Tensor],
-    outputs: List[Tensor],
-    lengths: np.ndarray,
-    group: np.ndarray,
-) -> None:
-    """Run the LSTM on a group of documents and store their vectors in `outputs`."""
-    padded = nn.utils.rnn.pad_sequence([inputs[i] for i in group], batch_first=True)
-    vectors = module(WindowBatch(padded, lengths[group])).vectors
-    for row, index in enumerate(group.tolist()):
-        outputs[index] = vectors[row, : int(lengths[index])]
