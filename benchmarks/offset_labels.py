@@ -33,7 +33,6 @@ from wasabi import table
 
 from spacy_spanner.evaluation.scorer import score_spans
 from spacy_spanner.layers.span_model import measure_loss
-from spacy_spanner.layers.torch_head import HeadGold, HeadWork
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.offset.codec import (
     OffsetCodec,
@@ -43,7 +42,7 @@ from spacy_spanner.models.offset.codec import (
 from spacy_spanner.models.offset.decoding import DECODINGS
 from spacy_spanner.models.offset.offsets import label_cells
 from spacy_spanner.pipeline.gold import GoldReader, read_batch
-from spacy_spanner.pipeline.survey import plan_docs
+from spacy_spanner.pipeline.state import MadeSettings
 from spacy_spanner.spans.geometry import enumerate_spans, find_cells
 
 FACTORY = "span_offset"
@@ -84,21 +83,12 @@ class CellCounter:
 def count_cells(pipe: Any, examples: Sequence[Example]) -> NDArray[np.int64]:
     """RETURNS (NDArray): number of cells by gold class and predicted class."""
     counter: Any = CellCounter()
-    settings = pipe.settings
     for first in range(0, len(examples), BATCH_SIZE):
         batch = examples[first : first + BATCH_SIZE]
         docs = [example.predicted for example in batch]
-        gold = read_batch(
-            batch,
-            plan_docs(docs, settings),
-            counter,
-            GoldReader(pipe.name),
-            settings=settings,
-            label_ids=pipe.label_ids,
-        )
-        work = HeadWork(counter, gold.plan, settings.max_cells)
-        head_gold = HeadGold(gold.spans, pipe.rng, gold.plan.n_windows)
-        measure_loss(pipe.model, docs, work, head_gold)
+        made, reader = MadeSettings(pipe.settings, counter), GoldReader(pipe.name)
+        work, gold = read_batch(batch, made, pipe.label_ids, reader, pipe.rng)
+        measure_loss(pipe.model, docs, work, gold)
     counts: NDArray[np.int64] = counter.counts
     return counts
 

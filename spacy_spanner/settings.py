@@ -119,13 +119,24 @@ def require(rule: Rule, **values: Any) -> None:
             )
 
 
-def check(settings: Any, **rules: Rule) -> None:
-    """Compare attributes with their rules.
+def setting(default: Any, rule: Rule) -> Any:
+    """RETURNS (Any): a field of a settings class, whose values must follow the rule."""
+    if isinstance(default, (list, dict)):
+        return field(default_factory=default.copy, metadata={"rule": rule})
+    return field(default=default, metadata={"rule": rule})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Base of all classes of settings: compares values with the rules of their fields.
 
     RAISES (ValueError): SP002 for the first that breaks its rule.
     """
-    for name, rule in rules.items():
-        require(rule, **{name: getattr(settings, name)})
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if "rule" in one.metadata:
+                require(one.metadata["rule"], **{one.name: getattr(self, one.name)})
 
 
 class Description(NamedTuple):
@@ -164,7 +175,7 @@ def _default(one: Field) -> Any:
     return one.default
 
 
-def expand(function: Callable, *settings_types: Type[Any], **defaults: Any) -> None:
+def expand(function: Callable, *settings_types: Type[Any], **defaults: Any) -> Callable:
     """Replace `**settings` in the signature of a function by the fields of classes.
 
     The validation of configs reads names, types and defaults from the signature and
@@ -173,6 +184,7 @@ def expand(function: Callable, *settings_types: Type[Any], **defaults: Any) -> N
     function (Callable): takes the settings as `**settings`.
     *settings_types (Type): dataclasses; where two have the same field, the last counts.
     **defaults: defaults that differ from those of the classes.
+    RETURNS (Callable): the function.
     """
     values: Dict[str, Any] = {}
     hints: Dict[str, Any] = {}
@@ -189,6 +201,7 @@ def expand(function: Callable, *settings_types: Type[Any], **defaults: Any) -> N
     function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__.update({name: hints[name] for name in values})
     function.__doc__ = _insert_descriptions(function.__doc__ or "", *settings_types)
+    return function
 
 
 def _insert_descriptions(docstring: str, *settings_types: Type[Any]) -> str:
@@ -200,7 +213,7 @@ def _insert_descriptions(docstring: str, *settings_types: Type[Any]) -> str:
 
 
 @dataclass(frozen=True)
-class SpanSettings:
+class SpanSettings(Settings):
     """The settings of every span component, whatever its model.
 
     spans_key (str): key in `doc.spans`: read as gold, written as prediction.
@@ -226,34 +239,20 @@ class SpanSettings:
         noise of span_diffusion in prediction.
     """
 
-    spans_key: str = DEFAULT_SPANS_KEY
-    threshold: float = 0.5
-    label_thresholds: Dict[str, float] = field(default_factory=dict)
-    temperature: float = 1.0
-    overlap: str = "nested"
-    set_ents: str = "off"
-    overwrite: bool = True
-    window: str = "sentence"
-    max_window: int = 256
-    stride: int = 64
-    max_cells: int = 2_000_000
-    seed: int = 0
+    spans_key: str = setting(DEFAULT_SPANS_KEY, text)
+    threshold: float = setting(0.5, probability)
+    label_thresholds: Dict[str, float] = setting({}, probabilities)
+    temperature: float = setting(1.0, above_0)
+    overlap: str = setting("nested", one_of(OVERLAP_POLICIES))
+    set_ents: str = setting("off", one_of(SET_ENTS_MODES))
+    overwrite: bool = setting(True, yes_or_no)
+    window: str = setting("sentence", one_of(WINDOW_MODES))
+    max_window: int = setting(256, at_least(1))
+    stride: int = setting(64, at_least(0))
+    max_cells: int = setting(2_000_000, at_least(1))
+    seed: int = setting(0, at_least(0))
 
     def __post_init__(self) -> None:
-        check(
-            self,
-            spans_key=text,
-            threshold=probability,
-            label_thresholds=probabilities,
-            temperature=above_0,
-            overlap=one_of(OVERLAP_POLICIES),
-            set_ents=one_of(SET_ENTS_MODES),
-            overwrite=yes_or_no,
-            window=one_of(WINDOW_MODES),
-            max_window=at_least(1),
-            stride=at_least(0),
-            max_cells=at_least(1),
-            seed=at_least(0),
-        )
+        super().__post_init__()
         limit = f"smaller than max_window ({self.max_window})"
         require(Rule(limit, lambda value: value < self.max_window), stride=self.stride)

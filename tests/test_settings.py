@@ -9,9 +9,9 @@ import pytest
 
 from spacy_spanner.settings import (
     Rule,
+    Settings,
     SpanSettings,
     at_least,
-    check,
     defaults_of,
     describe,
     documented,
@@ -23,6 +23,7 @@ from spacy_spanner.settings import (
     optional,
     probabilities,
     probability,
+    setting,
     text,
     whole_numbers,
 )
@@ -124,16 +125,29 @@ def test_rule_says_what_is_expected(rule: Rule, word: str) -> None:
     assert word in rule.expected
 
 
-def test_check_names_the_first_setting_that_breaks_its_rule() -> None:
-    settings = SpanSettings()
-    with pytest.raises(
-        ValueError, match=r"\[SP002\] Setting 'stride'.*at least 65.*64"
-    ):
-        check(settings, seed=at_least(0), stride=at_least(65), max_cells=text)
+@dataclass(frozen=True)
+class Checked(Settings):
+    """Settings with rules, but for one."""
+
+    free: Any = None
+    size: int = setting(2, at_least(1))
+    rate: float = setting(0.5, fraction)
+    sizes: List[int] = setting([1], whole_numbers)
 
 
-def test_check_of_good_settings_is_silent() -> None:
-    check(SpanSettings(), threshold=probability, spans_key=text)
+def test_settings_name_the_first_value_that_breaks_its_rule() -> None:
+    with pytest.raises(ValueError, match=r"\[SP002\] Setting 'size'.*at least 1.*0"):
+        Checked(size=0, rate=2.0)
+
+
+def test_settings_accept_defaults_good_values_and_fields_without_a_rule() -> None:
+    assert Checked() == Checked(free=None, size=2, rate=0.5, sizes=[1])
+    assert Checked(free="any", size=3).size == 3
+
+
+def test_default_lists_of_settings_are_not_shared() -> None:
+    Checked().sizes.append(2)
+    assert Checked().sizes == [1]
 
 
 @pytest.mark.parametrize(

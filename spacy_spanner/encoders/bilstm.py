@@ -11,8 +11,9 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
-from ..layers.torch_shim import LazyShim, switch
+from ..layers.torch_shim import LazyShim, get_shim, switch
 from ..models.blocks.lstm import BiLSTM
 from ..models.codec import WindowBatch
 from ..settings import at_least, even, fraction, require
@@ -70,20 +71,24 @@ def init(model: Model, X: InT = None, Y: InT = None) -> None:  # type: ignore[as
     """Build the LSTM for the input width."""
     if X:
         model.set_dim("nI", max(doc.shape[1] for doc in X))
-    cast(LazyShim, model.shims[0]).create(model.get_dim("nI"), model.get_dim("nO"))
+    get_shim(model).create(model.get_dim("nI"), model.get_dim("nO"))
 
 
 def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     """Run the LSTM on each document. Shapes: (token, nI) to (token, nO)"""
-    module = switch(cast(LazyShim, model.shims[0]).module, is_train)
+    module = switch(get_shim(model).module, is_train)
     lengths = np.asarray([len(doc) for doc in X], dtype=np.int64)
     inputs = [xp2torch(doc).requires_grad_(is_train) for doc in X]
     outputs: List[Tensor] = [doc.new_zeros(0, model.get_dim("nO")) for doc in inputs]
     with torch.set_grad_enabled(is_train):
         for group in batch_windows(lengths, BATCH_TOKENS, power=1):
             group = group[lengths[group] > 0]
-            if len(group):
-                _run_group(module, inputs, outputs, lengths, group)
+            if not len(group):
+                continue
+            padded = pad_sequence([inputs[i] for i in group], batch_first=True)
+            vectors = module(WindowBatch(padded, lengths[group])).vectors
+            for rows, index in zip(vectors, group.tolist()):
+                outputs[index] = rows[: len(inputs[index])]
 
     def backprop(d_outputs: InT) -> InT:
         pairs = [(y, dy) for y, dy in zip(outputs, d_outputs) if len(y)]
@@ -96,17 +101,3 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
         ]
 
     return [cast(Floats2d, torch2xp(doc.detach())) for doc in outputs], backprop
-
-
-def _run_group(
-    module: nn.Module,
-    inputs: List[Tensor],
-    outputs: List[Tensor],
-    lengths: np.ndarray,
-    group: np.ndarray,
-) -> None:
-    """Run the LSTM on a group of documents and store their vectors in `outputs`."""
-    padded = nn.utils.rnn.pad_sequence([inputs[i] for i in group], batch_first=True)
-    vectors = module(WindowBatch(padded, lengths[group])).vectors
-    for row, index in enumerate(group.tolist()):
-        outputs[index] = vectors[row, : int(lengths[index])]

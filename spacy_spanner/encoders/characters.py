@@ -1,18 +1,18 @@
 """Character-based token vectors, a feature of `spacy_spanner.Features.v1`."""
 
 from functools import partial
-from itertools import pairwise
-from typing import Callable, List, Optional, Tuple, cast
+from typing import Callable, List, Optional, Tuple
 
 import numpy as np
 import torch
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
-from thinc.util import torch2xp, xp2torch
+from thinc.util import xp2torch
 from torch import Tensor, nn
 
-from ..layers.torch_shim import LazyShim, switch
+from ..layers.doc_arrays import split_rows
+from ..layers.torch_shim import LazyShim, get_shim, switch
 from ..models.blocks.lstm import read_rows
 from ..spans.table import Ints
 from ..spans.windows import batch_windows
@@ -51,14 +51,14 @@ def _build_module(width: int, _: int, *, character_width: int) -> nn.Module:
 
 def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:
     """Build the LSTM with new weights."""
-    cast(LazyShim, model.shims[0]).create(model.get_dim("nO"), 0)
+    get_shim(model).create(model.get_dim("nO"), 0)
 
 
 def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     """Encode each distinct word once. RETURNS: vectors (token, nO) of each document."""
     words: dict = {}
     rows = [words.setdefault(token.text, len(words)) for doc in docs for token in doc]
-    module = switch(cast(LazyShim, model.shims[0]).module, is_train)
+    module = switch(get_shim(model).module, is_train)
     with torch.set_grad_enabled(is_train):
         vectors = _encode_words(module, list(words), model.get_dim("nO"))
         flat = vectors[torch.as_tensor(rows, dtype=torch.int64, device=vectors.device)]
@@ -68,9 +68,7 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
             flat.backward(xp2torch(model.ops.xp.concatenate(d_vectors)))
         return docs
 
-    array = cast(Floats2d, torch2xp(flat.detach()))
-    bounds = np.cumsum([0, *map(len, docs)]).tolist()
-    return [array[start:end] for start, end in pairwise(bounds)], backprop
+    return split_rows(flat.detach(), [len(doc) for doc in docs]), backprop
 
 
 def _encode_words(module: nn.Module, words: List[str], width: int) -> Tensor:

@@ -1,7 +1,8 @@
 """`spacy_spanner.Features.v1`: an encoder's vectors and other token features."""
 
 import warnings
-from typing import Callable, List, Optional, Sequence, Tuple, cast
+from dataclasses import dataclass
+from typing import Any, Callable, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from spacy.ml.featureextractor import FeatureExtractor
@@ -12,7 +13,7 @@ from thinc.api import HashEmbed, Model, chain, list2ragged, ragged2list, with_ar
 from thinc.types import Floats2d
 
 from ..errors import Errors, Warnings
-from ..settings import Rule, at_least, even, one_of, require
+from ..settings import Rule, Settings, at_least, even, expand, one_of, require, setting
 from .characters import character_vectors
 
 InT = List[Doc]
@@ -27,19 +28,10 @@ N_VALUES = 500
 a_list = Rule("a list", lambda value: isinstance(value, (list, tuple)))
 
 
-@registry.architectures("spacy_spanner.Features.v1")
-def build_features(
-    tok2vec: Model[InT, OutT],
-    *,
-    vectors_width: int = 0,
-    attrs: Sequence[str] = (),
-    attr_width: int = 25,
-    char_width: int = 25,
-    char_lstm_width: int = 0,
-) -> Model[InT, OutT]:
-    """Concatenate an encoder's vectors with other features of the tokens.
+@dataclass(frozen=True)
+class FeatureSettings(Settings):
+    """Features of tokens, and the sizes of their vectors.
 
-    tok2vec (Model): the encoder, or a listener to a shared one.
     vectors_width (int): output size of a learned projection of the pipeline's static
         vectors (`[initialize] vectors`), which are not trained. 0 to not use them.
     attrs (Sequence[str]): attributes to embed, such as POS or TAG. Earlier components
@@ -48,29 +40,48 @@ def build_features(
     char_width (int): size of a character embedding.
     char_lstm_width (int): output size of a bidirectional LSTM over the characters of
         each token, both directions together; 0 to not use characters.
+    """
+
+    vectors_width: int = setting(0, at_least(0))
+    attrs: Sequence[str] = setting((), a_list)
+    attr_width: int = setting(25, at_least(1))
+    char_width: int = setting(25, at_least(1))
+    char_lstm_width: int = setting(0, even)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for attr in self.attrs:
+            require(one_of(ATTRIBUTES), attrs=attr)
+
+
+def build_features(tok2vec: Model[InT, OutT], **chosen: Any) -> Model[InT, OutT]:
+    """Concatenate an encoder's vectors with other features of the tokens.
+
+    tok2vec (Model): the encoder, or a listener to a shared one.
     RAISES (ValueError): SP002 for a value out of range.
     RETURNS (Model): documents to token vectors.
     """
-    require(at_least(0), vectors_width=vectors_width)
-    require(at_least(1), attr_width=attr_width, char_width=char_width)
-    require(even, char_lstm_width=char_lstm_width)
-    require(a_list, attrs=attrs)
-    for attr in attrs:
-        require(one_of(ATTRIBUTES), attrs=attr)
-    features: List[Model] = [_attribute(attr, attr_width) for attr in attrs]
-    if vectors_width:
-        vectors = StaticVectors(nO=vectors_width)
-        features.append(chain(vectors, ragged2list()))
-    if char_lstm_width:
-        features.append(character_vectors(char_width, char_lstm_width))
+    settings = FeatureSettings(**chosen)
+    width, attrs = settings.vectors_width, list(settings.attrs)
+    features: List[Model] = [_attribute(attr, settings.attr_width) for attr in attrs]
+    if width:
+        features.append(chain(StaticVectors(nO=width), ragged2list()))
+    if settings.char_lstm_width:
+        characters = character_vectors(settings.char_width, settings.char_lstm_width)
+        features.append(characters)
     return Model(
         "features",
         forward,
         init=init,
         dims={"nO": None},
         layers=[tok2vec, *features],
-        attrs={"attrs": list(attrs), "vectors_width": vectors_width},
+        attrs={"attrs": attrs, "vectors_width": width},
     )
+
+
+registry.architectures(
+    "spacy_spanner.Features.v1", func=expand(build_features, FeatureSettings)
+)
 
 
 def _attribute(attr: str, width: int) -> Model[InT, OutT]:

@@ -5,7 +5,7 @@ tokenizer splits the tokens of the document, so that the alignment is exact. Pie
 pooled to tokens on the device.
 """
 
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
 
 import numpy as np
@@ -18,10 +18,9 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
 from ..errors import Errors
-from ..layers.doc_arrays import sentence_starts
+from ..layers.doc_arrays import TypedVectors, sentence_starts, split_rows
 from ..layers.torch_shim import switch
-from ..layers.typed_vectors import TypedVectors
-from ..settings import at_least, one_of, require
+from ..settings import Settings, at_least, expand, one_of, setting
 from ..spans.table import Ints
 from .pretrained import PretrainedShim
 from .segments import Segment, plan_segments
@@ -40,24 +39,14 @@ InT = List[Doc]
 OutT = List[Floats2d]
 
 POOLINGS = ("mean", "max", "first")
+# Settings that are stored with the weights, and replace those of the config.
+STORED_SETTINGS = ("pooling", "context", "prompts", "max_pieces", "batch_pieces")
 
 
-@registry.architectures("spacy_spanner.Transformer.v1")
-def build_transformer(
-    name: str,
-    *,
-    pooling: str = "mean",
-    layers: int = 1,
-    context: int = 0,
-    prompts: int = 0,
-    max_pieces: int = 512,
-    batch_pieces: int = 4096,
-    gradient_checkpointing: bool = False,
-    mixed_precision: bool = False,
-) -> Model[InT, OutT]:
-    """Build an encoder from a pretrained transformer.
+@dataclass(frozen=True)
+class TransformerSettings(Settings):
+    """How a pretrained transformer encodes documents.
 
-    name (str): a packaged model ("minilm"), a local folder, or a name on a model hub.
     pooling (str): how to combine the pieces of a token: "mean", "max" or "first".
         Tokens without pieces, such as white space, get zeros.
     layers (int): number of last layers to average.
@@ -70,32 +59,45 @@ def build_transformer(
     batch_pieces (int): maximum number of padded pieces in a batch.
     gradient_checkpointing (bool): save memory in training at the cost of time.
     mixed_precision (bool): multiply matrices in bfloat16.
+    """
+
+    pooling: str = setting("mean", one_of(POOLINGS))
+    layers: int = setting(1, at_least(1))
+    context: int = setting(0, at_least(0))
+    prompts: int = setting(0, at_least(0))
+    max_pieces: int = setting(512, at_least(N_SPECIAL + 1))
+    batch_pieces: int = setting(4096, at_least(1))
+    gradient_checkpointing: bool = False
+    mixed_precision: bool = False
+
+
+def build_transformer(name: str, **chosen: Any) -> Model[InT, OutT]:
+    """Build an encoder from a pretrained transformer.
+
+    name (str): a packaged model ("minilm"), a local folder, or a name on a model hub.
+    RAISES (ValueError): SP002 for a value out of range.
     RETURNS (Model): documents to token vectors.
     """
-    require(one_of(POOLINGS), pooling=pooling)
-    require(at_least(1), layers=layers, batch_pieces=batch_pieces)
-    require(at_least(0), context=context, prompts=prompts)
-    require(at_least(N_SPECIAL + 1), max_pieces=max_pieces)
+    settings = TransformerSettings(**chosen)
     shim = PretrainedShim(
         name,
-        layers=layers,
-        mixed_precision=mixed_precision,
-        gradient_checkpointing=gradient_checkpointing,
+        layers=settings.layers,
+        mixed_precision=settings.mixed_precision,
+        gradient_checkpointing=settings.gradient_checkpointing,
     )
     return Model(
         "transformer",
         forward,
         init=init,
-        dims={"nO": None, **({"nL": None} if prompts else {})},
+        dims={"nO": None, **({"nL": None} if settings.prompts else {})},
         shims=[shim],
-        attrs={
-            "pooling": pooling,
-            "context": context,
-            "prompts": prompts,
-            "max_pieces": max_pieces,
-            "batch_pieces": batch_pieces,
-        },
+        attrs={key: getattr(settings, key) for key in STORED_SETTINGS},
     )
+
+
+registry.architectures(
+    "spacy_spanner.Transformer.v1", func=expand(build_transformer, TransformerSettings)
+)
 
 
 def init(model: Model, X: Optional[InT] = None, Y: Optional[OutT] = None) -> None:
@@ -123,9 +125,7 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     """
     with torch.set_grad_enabled(is_train):
         output = encode(get_shim(model), docs, model.attrs, is_train)
-    flat = cast(Floats2d, torch2xp(output.flat.detach()))
-    bounds = np.cumsum([0, *map(len, docs)]).tolist()
-    vectors = [flat[start:end] for start, end in pairwise(bounds)]
+    vectors = split_rows(output.flat.detach(), [len(doc) for doc in docs])
 
     def backprop(d_vectors: OutT) -> InT:
         if output.flat.requires_grad:

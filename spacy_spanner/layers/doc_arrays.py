@@ -1,11 +1,15 @@
-"""Columns of documents as arrays, read in one call each."""
+"""Arrays of documents: where sentences start, and vectors of tokens and labels."""
 
-from typing import List, Optional, Sequence
+from itertools import accumulate, pairwise
+from typing import Iterable, List, Optional, Sequence, cast
 
 import numpy as np
 from spacy.tokens import Doc
+from thinc.types import Floats2d, Floats3d
+from thinc.util import torch2xp
+from torch import Tensor
 
-from ..spans.table import Bools
+from ..spans.table import Ints
 
 
 def sentence_starts(doc: Doc) -> Optional[List[int]]:
@@ -15,7 +19,30 @@ def sentence_starts(doc: Doc) -> Optional[List[int]]:
     return np.nonzero(doc.to_array("SENT_START") == 1)[0].tolist()
 
 
-def white_space(docs: Sequence[Doc]) -> Bools:
-    """RETURNS (Bools): which tokens of the concatenated documents are white space."""
-    columns = [doc.to_array("IS_SPACE").astype(bool) for doc in docs]
-    return np.concatenate([np.zeros(0, dtype=bool), *columns])
+def split_rows(flat: Tensor, lengths: Sequence[int]) -> List[Floats2d]:
+    """Cut the rows of concatenated documents into arrays of each document.
+
+    flat (Tensor): detached from its graph. Shape: (token, width)
+    lengths (Sequence[int]): tokens per document.
+    RETURNS (List[Floats2d]): (token, width) of each document, without copies.
+    """
+    rows = cast(Floats2d, torch2xp(flat))
+    return [rows[start:end] for start, end in pairwise([0, *accumulate(lengths)])]
+
+
+class TypedVectors(List[Floats2d]):
+    """Token vectors of each document, as every encoder returns them, and what an
+    encoder with prompts found about the labels in each segment of the text.
+
+    types (Floats3d): a vector of each label. Shape: (segment, label, width)
+    segment (Ints): the segment of each token of the concatenated documents. (token,)
+
+    Gradients travel back in the same form.
+    """
+
+    def __init__(
+        self, vectors: Iterable[Floats2d], types: Floats3d, segment: Ints
+    ) -> None:
+        super().__init__(vectors)
+        self.types = types
+        self.segment = segment

@@ -2,12 +2,16 @@
 in, a loss out.
 """
 
-from typing import Callable, List, Optional, Tuple
+from functools import partial
+from typing import Any, Callable, List, Optional, Tuple, Type
 
+from spacy.tokens import Doc
+from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import Errors
+from ..settings import expand
 from ..spans.table import Floats, SpanTable
 from . import torch_head
 from .predict_only import forgetful_chains, no_way_back
@@ -16,11 +20,48 @@ from .torch_shim import ModuleBuilder
 
 # Documents, which only the encoder looks at; what to visit; the lowest scores by label.
 SpanInput = Tuple[List, HeadWork, Floats]
+Encoder = Model[List[Doc], List[Floats2d]]
+SpanModel = Model[SpanInput, SpanTable]
 
 
-def build_span_model(
-    tok2vec: Model[List, List[Floats2d]], build: ModuleBuilder
-) -> Model[SpanInput, SpanTable]:
+def span_architecture(
+    name: str,
+    module_type: Type[Any],
+    settings_type: Type[Any],
+    check: Optional[Callable[[Encoder, Any], None]] = None,
+) -> Callable[..., SpanModel]:
+    """Register the architecture of a model: its torch module as a head on an encoder.
+
+    name (str): name of the architecture.
+    module_type (Type): the module. It is built from the width of the token vectors, the
+        number of labels, and the settings.
+    settings_type (Type): dataclass of the module's settings. The architecture takes
+        each by its name, as blocks of a config do.
+    check (Optional[Callable]): raises an error for an encoder that does not fit to the
+        settings.
+    RETURNS (Callable): the registered function.
+    """
+
+    def build_model(tok2vec: Encoder, **chosen: Any) -> SpanModel:
+        """Put the head of a span model on an encoder.
+
+        tok2vec (Model): the encoder, or a listener to a shared one.
+        RAISES (ValueError): SP002 for a value out of its limits.
+        RETURNS (Model): see `build_span_model`.
+        """
+        settings = settings_type(**chosen)
+        if check is not None:
+            check(tok2vec, settings)
+        return build_span_model(tok2vec, partial(module_type, settings=settings))
+
+    expand(build_model, settings_type)
+    registered: Callable[..., SpanModel] = registry.architectures(
+        name, func=build_model
+    )
+    return registered
+
+
+def build_span_model(tok2vec: Encoder, build: ModuleBuilder) -> SpanModel:
     """Put a head on an encoder.
 
     tok2vec (Model): any encoder or listener: documents to token vectors.

@@ -11,7 +11,6 @@ memory for one group, however long the documents are.
 """
 
 from contextlib import contextmanager
-from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
 
@@ -26,9 +25,9 @@ from ..errors import Errors
 from ..models.codec import SpanCodec, WindowBatch
 from ..spans.table import Floats, Ints, SpanTable
 from ..spans.windows import WindowPlan, batch_windows
+from .doc_arrays import TypedVectors, split_rows
 from .predict_only import no_way_back
-from .torch_shim import LazyShim, ModuleBuilder, switch
-from .typed_vectors import TypedVectors
+from .torch_shim import LazyShim, ModuleBuilder, get_shim, switch
 
 # In shorter windows, tokens cost more memory than pairs of tokens do.
 SHORT = 16
@@ -86,13 +85,6 @@ def init(
 ) -> None:
     """Build the module with new weights."""
     get_shim(model).create(model.get_dim("nI"), model.get_dim("nO"))
-
-
-def get_shim(model: Model) -> LazyShim:
-    """RETURNS (LazyShim): the holder of the head's torch module."""
-    shim = model.shims[0]
-    assert isinstance(shim, LazyShim)  # for the type checker: built by build_torch_head
-    return shim
 
 
 def forward(
@@ -274,8 +266,7 @@ def _add_up(losses: Iterator[Tensor], *, backward: bool = False) -> float:
 def _split_gradients(leaf: _Source, lengths: Sequence[int]) -> List[Floats2d]:
     """RETURNS (List[Floats2d]): gradients in the form of the encoder's output."""
     gradient = leaf.map(_gradient_of)
-    d_flat = cast(Floats2d, torch2xp(gradient.flat[:-1]))
-    d_vectors = [d_flat[s:e] for s, e in pairwise([0, *accumulate(lengths)])]
+    d_vectors = split_rows(gradient.flat[:-1], lengths)
     if gradient.types is None or gradient.segment is None:
         return d_vectors
     d_types = cast(Floats3d, torch2xp(gradient.types))

@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, cast
 
 import srsly
 import torch
-from thinc.api import Optimizer, PyTorchShim
+from thinc.api import Model, Optimizer, PyTorchShim
 from thinc.types import FloatsXd
 from thinc.util import get_torch_default_device, torch2xp, xp2torch
 from torch import nn
@@ -112,3 +112,8 @@ class LazyShim(TorchShim):
             except RuntimeError as error:
                 raise ValueError(Errors.SP150.format(problem=error)) from error
         return self
+
+
+def get_shim(model: Model) -> LazyShim:
+    """RETURNS (LazyShim): the holder of the torch module of a layer."""
+    return cast(LazyShim, model.shims[0])

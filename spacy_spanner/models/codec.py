@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..settings import Settings
 from ..spans.table import Bools, Floats, Ints, SpanTable
 
 
@@ -88,7 +89,7 @@ def all_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
     return cell, label
 
 
-class SpanCodec(ABC):
+class SpanCodec(Settings, ABC):
     """The settings of a model, and its mathematics around the module."""
 
     @abstractmethod

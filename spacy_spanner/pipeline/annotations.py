@@ -116,53 +116,34 @@ def write_prediction(
     """Write predicted spans as the settings of a component say.
 
     doc (Doc): the document to modify.
-    spans (SpanTable): spans without conflicts.
+    spans (SpanTable): spans without conflicts, in document order.
     labels (Sequence[str]): label by id.
     settings (SpanSettings): `spans_key`, `overwrite`, `overlap` and `set_ents`.
     """
-    overwrite, prefer = settings.overwrite, settings.set_ents
-    write_spans(
-        doc,
-        settings.spans_key,
-        spans,
-        labels,
-        overwrite=overwrite,
-        overlap=settings.overlap,
-    )
-    if prefer != "off":
-        write_entities(doc, spans, labels, prefer=prefer, overwrite=overwrite)
+    _write_group(doc, spans, labels, settings)
+    if settings.set_ents != "off":
+        _write_entities(doc, spans, labels, settings)
 
 
-def write_spans(
-    doc: Doc,
-    key: str,
-    spans: SpanTable,
-    labels: Sequence[str],
-    *,
-    overwrite: bool,
-    overlap: str,
+def _to_spans(doc: Doc, spans: SpanTable, labels: Sequence[str]) -> List[Span]:
+    return [Span(doc, s, e, label=labels[label]) for s, e, label, _ in spans.rows()]
+
+
+def _write_group(
+    doc: Doc, spans: SpanTable, labels: Sequence[str], settings: SpanSettings
 ) -> None:
-    """Write the group under `key`, in document order, with `attrs["scores"]`.
-
-    doc (Doc): the document to modify.
-    key (str): name of the group.
-    spans (SpanTable): predicted spans without conflicts.
-    labels (Sequence[str]): label by id.
-    overwrite (bool): replace the group; otherwise its spans stay, and only those are
-        added that neither repeat nor (by `overlap`) conflict with them.
-    overlap (str): "flat", "nested" or "any".
+    """Write the group in document order, with `attrs["scores"]`. Without `overwrite`,
+    its spans stay, and only those are added that neither repeat nor (by `overlap`)
+    conflict with them.
     """
-    attrs = {}
-    entries = [
-        (Span(doc, start, end, label=labels[label]), score)
-        for start, end, label, score in spans.rows()
-    ]
-    if not overwrite and key in doc.spans:
+    key, attrs = settings.spans_key, {}
+    entries = list(zip(_to_spans(doc, spans, labels), spans.score.tolist()))
+    if not settings.overwrite and key in doc.spans:
         group = doc.spans[key]
         attrs = dict(group.attrs)
         # Spans that were appended by hand have no score.
         present = list(zip_longest(group, scores_of(group), fillvalue=SCORE_OF_OTHERS))
-        entries = present + _without_rivals(entries, list(group), overlap)
+        entries = present + _without_rivals(entries, list(group), settings.overlap)
         entries.sort(key=lambda entry: _document_order(entry[0]))
     doc.spans[key] = [span for span, _ in entries]
     scores = np.asarray([score for _, score in entries], dtype=np.float32)
@@ -192,36 +173,25 @@ def _document_order(span: Span) -> tuple:
     return span.start, -span.end, span.label_
 
 
-def write_entities(
-    doc: Doc,
-    spans: SpanTable,
-    labels: Sequence[str],
-    *,
-    prefer: str,
-    overwrite: bool,
+def _write_entities(
+    doc: Doc, spans: SpanTable, labels: Sequence[str], settings: SpanSettings
 ) -> None:
-    """Write a choice of spans without overlaps to `doc.ents`.
-
-    prefer (str): "score" or "longest": which of two overlapping spans is chosen.
-    overwrite (bool): replace present entities; otherwise they stay, and predicted
-        ones that share a token with them are left out.
+    """Write a choice of spans without overlaps to `doc.ents`. Without `overwrite`,
+    present entities stay, and spans that share a token with them are left out.
     """
-    taken = [not overwrite and _is_taken(token) for token in doc]
+    taken = [not settings.overwrite and _is_taken(token) for token in doc]
     n_taken = np.concatenate([[0], np.cumsum(taken, dtype=np.int64)])
     free = spans.take(n_taken[spans.start] == n_taken[spans.end])
-    ordered = by_preference(free) if prefer == "score" else by_length(free)
-    chosen = [
-        Span(doc, start, end, label=labels[label])
-        for start, end, label, _ in choose_in_order(ordered, "flat").rows()
-    ]
-    if overwrite:
-        doc.set_ents(sorted(chosen), default="outside")
+    ordered = by_preference(free) if settings.set_ents == "score" else by_length(free)
+    chosen = sorted(_to_spans(doc, choose_in_order(ordered, "flat"), labels))
+    if settings.overwrite:
+        doc.set_ents(chosen, default="outside")
         return
     covered = {token.i for span in chosen for token in span}
     # The component has read the document, so these tokens are outside of entities.
     unread = [t.i for t in doc if not t.ent_iob_ and t.i not in covered]
     outside = [doc[place : place + 1] for place in unread]
-    doc.set_ents(sorted(chosen), outside=outside, default="unmodified")
+    doc.set_ents(chosen, outside=outside, default="unmodified")
 
 
 def _is_taken(token: Token) -> bool:

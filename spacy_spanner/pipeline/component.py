@@ -22,16 +22,11 @@ from ..spans.table import SpanTable
 from . import state, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
-from .out_of_memory import memory_explained
-from .prediction import in_groups, predict_docs
+from .prediction import Thresholds, in_groups, predict_docs, read_thresholds
 from .score_weights import check_score_weights
-from .selection import Thresholds, read_thresholds
-from .survey import plan_docs, survey
-from .system import FreedMemory, one_thread_after_fork
+from .survey import survey
+from .system import FreedMemory, memory_explained, one_thread_after_fork
 
-# Documents are encoded together up to this many tokens, so that the vectors of a large
-# batch of long documents never exist all at once.
-TOKENS_AT_ONCE = 20_000
 N_SAMPLE_DOCS = 10
 
 one_thread_after_fork()
@@ -230,17 +225,8 @@ class SpanRecognizer(TrainablePipe):
     ) -> Tuple[HeadWork, HeadGold]:
         """Read the gold of a batch and place it on the windows."""
         self._require_sizes()
-        settings, codec = self._reader.read(self.cfg)
-        batch = read_batch(
-            examples,
-            plan_docs([example.predicted for example in examples], settings),
-            codec,
-            self.gold_reader,
-            settings=settings,
-            label_ids=self.label_ids,
-        )
-        work = HeadWork(codec, batch.plan, settings.max_cells)
-        return work, HeadGold(batch.spans, rng, batch.plan.n_windows)
+        made = self._reader.read(self.cfg)
+        return read_batch(examples, made, self.label_ids, self.gold_reader, rng)
 
     # -------------------------------------------------------------- prediction
 
@@ -251,15 +237,12 @@ class SpanRecognizer(TrainablePipe):
         RETURNS (List[SpanTable]): the spans of each, in document order.
         """
         self._require_sizes()
-        predict_group = partial(
-            predict_docs,
-            self.model,
-            made=self._reader.read(self.cfg),
-            thresholds=self.thresholds,
-            freed=self.freed,
-        )
-        groups = in_groups(list(docs), TOKENS_AT_ONCE)
-        return [spans for group in groups for spans in predict_group(group)]
+        made, thresholds = self._reader.read(self.cfg), self.thresholds
+        return [
+            spans
+            for group in in_groups(list(docs))
+            for spans in predict_docs(self.model, group, made, thresholds, self.freed)
+        ]
 
     def _require_sizes(self) -> None:
         """RAISES (ValueError): E109 before the component is initialized or loaded."""

@@ -5,18 +5,20 @@ Each reason is reported once, with examples.
 
 import warnings
 from collections import Counter
-from typing import Dict, List, NamedTuple, Sequence, Set
+from typing import Dict, List, Sequence, Set, Tuple
 
 import numpy as np
 from spacy.training import Example
 
 from ..errors import Warnings
+from ..layers.torch_head import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import SpanTable
 from ..spans.windows import WindowPlan, spans_in_windows
 from .annotations import gold_spans
-from .survey import Survey, collect_lost, lost_spans
+from .state import MadeSettings
+from .survey import Survey, collect_lost, lost_spans, plan_docs
 
 N_SHOWN = 3
 MAX_SHOWN = 100  # letters of a span
@@ -97,32 +99,25 @@ class GoldReader:
         )
 
 
-class BatchGold(NamedTuple):
-    """The windows of annotated documents, with their gold."""
-
-    plan: WindowPlan
-    spans: List[SpanTable]
-
-
 def read_batch(
     examples: Sequence[Example],
-    plan: WindowPlan,
-    codec: SpanCodec,
-    reader: GoldReader,
-    *,
-    settings: SpanSettings,
+    made: MadeSettings,
     label_ids: Dict[str, int],
-) -> BatchGold:
+    reader: GoldReader,
+    rng: np.random.Generator,
+) -> Tuple[HeadWork, HeadGold]:
     """Place the gold of a batch on its windows.
 
     examples (Sequence[Example]): the batch.
-    plan (WindowPlan): windows of the predicted documents.
-    codec (SpanCodec): tells what its model cannot express.
-    reader (GoldReader): counts and reports lost spans.
-    settings (SpanSettings): for the key of the gold and the length of windows.
+    made (MadeSettings): settings and codec of the component.
     label_ids (Dict[str, int]): ids of the labels.
-    RETURNS (BatchGold): documents without annotation have no windows left.
+    reader (GoldReader): counts and reports lost spans.
+    rng (Generator): source of sampling for the targets.
+    RETURNS (Tuple[HeadWork, HeadGold]): the windows, and their gold. Documents without
+        annotation have no windows left.
     """
+    settings, codec = made
+    plan = plan_docs([example.predicted for example in examples], settings)
     annotated = np.zeros(plan.n_windows, dtype=bool)
     by_window: List[SpanTable] = []
     lost: Dict[str, List[str]] = {}
@@ -141,7 +136,8 @@ def read_batch(
         total += gold.n_spans
     reader.report_batch(lost, total)
     kept = WindowPlan(*(column[annotated] for column in plan))
-    return BatchGold(kept, by_window)
+    work = HeadWork(codec, kept, settings.max_cells)
+    return work, HeadGold(by_window, rng, kept.n_windows)
 
 
 def _shown(text: str) -> str:

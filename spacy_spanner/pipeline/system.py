@@ -1,4 +1,4 @@
-"""System matters: threads after a fork, and freed memory that returns to the system.
+"""Threads after a fork, lack of memory, and freed memory that returns to the system.
 
 The tensors of a training step have other sizes than those of the step before, and the
 allocator of the C library keeps what was freed for tensors that fit. A batch with a
@@ -8,11 +8,15 @@ between the steps reads.
 
 import ctypes
 import os
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import torch
+
+from ..errors import Errors
+from ..layers.torch_head import HeadWork
 
 # Returning memory and asking for it again takes some tenths of a second. That is worth
 # it where much has gathered and the next step will not fit into it, or where very much
@@ -21,6 +25,9 @@ MUCH = 600 * 1024**2
 VERY_MUCH = 2 * MUCH
 LARGE = 2.0  # times the mean size of the steps before
 SHARE_OF_NEW = 0.05  # of the last step in this mean
+
+# torch's allocator for the CPU raises no class of its own.
+PHRASES = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 def one_thread_after_fork() -> None:
@@ -35,6 +42,43 @@ def one_thread_after_fork() -> None:
 
 def _use_one_thread() -> None:
     torch.set_num_threads(1)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """RETURNS (bool): whether numpy, cupy or torch failed to allocate memory."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(part in text for part in PHRASES)
+
+
+@contextmanager
+def memory_explained(
+    component: str, docs: Sequence[Any], work: HeadWork
+) -> Iterator[None]:
+    """Say what to do if memory runs out.
+
+    component (str): name of the component.
+    docs (Sequence[Any]): the documents being processed.
+    work (HeadWork): their windows.
+    RAISES (MemoryError): SP146.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise MemoryError(
+            Errors.SP146.format(
+                component=component,
+                docs=len(docs),
+                tokens=sum(map(len, docs)),
+                longest=int(work.plan.lengths.max(initial=0)),
+                max_cells=work.max_cells,
+                problem=lines[0],
+            )
+        ) from error
 
 
 class FreedMemory:

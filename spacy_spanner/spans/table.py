@@ -5,7 +5,7 @@ last, span, cell, label, class, offset, width`. A `cell` is one scored span of a
 a `class` "no entity" (0) or a label (its id plus one).
 """
 
-from typing import Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Iterable, List, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ class SpanTable(NamedTuple):
     @classmethod
     def empty(cls) -> "SpanTable":
         """RETURNS (SpanTable): a table without rows."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(none, none, none, np.zeros(0, dtype=np.float32))
+        return cls.of([])
 
     @classmethod
     def of(cls, spans: Iterable[Sequence[float]]) -> "SpanTable":
@@ -45,16 +44,10 @@ class SpanTable(NamedTuple):
         spans (Iterable): `(start, end, label)` or `(start, end, label, score)`.
         RETURNS (SpanTable): one row a span, in the order given.
         """
-        rows: List[Tuple[float, ...]] = [(*span, 1.0)[:4] for span in spans]
-        if not rows:
-            return cls.empty()
-        start, end, label, score = zip(*rows)
-        return cls(
-            np.asarray(start, dtype=np.int64),
-            np.asarray(end, dtype=np.int64),
-            np.asarray(label, dtype=np.int64),
-            np.asarray(score, dtype=np.float32),
-        )
+        rows = [(*span, 1.0)[:4] for span in spans]
+        columns = np.asarray(rows, dtype=np.float64).reshape(-1, 4).T
+        start, end, label = columns[:3].astype(np.int64)
+        return cls(start, end, label, columns[3].astype(np.float32))
 
     @property
     def n_spans(self) -> int:
@@ -63,9 +56,7 @@ class SpanTable(NamedTuple):
 
     def take(self, rows: NDArray) -> "SpanTable":
         """RETURNS (SpanTable): the rows chosen by index or by mask, in that order."""
-        return SpanTable(
-            self.start[rows], self.end[rows], self.label[rows], self.score[rows]
-        )
+        return SpanTable(*(column[rows] for column in self))
 
     def shift(self, offset: NDArray) -> "SpanTable":
         """RETURNS (SpanTable): the spans moved by `offset` tokens."""

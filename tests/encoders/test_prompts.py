@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
 
 from spacy_spanner.encoders.transformer import build_transformer, get_shim
-from spacy_spanner.layers.typed_vectors import TypedVectors
+from spacy_spanner.layers.doc_arrays import TypedVectors
 
 from ..helpers import (
     NESTED,

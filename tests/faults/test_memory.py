@@ -9,7 +9,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.pipeline.out_of_memory import is_out_of_memory
+from spacy_spanner.pipeline.system import is_out_of_memory
 
 from ..helpers import NESTED, assert_same_predictions, make_examples, predict_nested
 

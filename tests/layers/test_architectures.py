@@ -1,91 +1,89 @@
 """Architectures take the settings of their module by name, as configs have them."""
 
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List
+from functools import partial
+from typing import Any, Dict
 
 import pytest
 import spacy
 from spacy.util import registry
 from thinc.api import Model
+from torch import nn
 
-from spacy_spanner.layers.architectures import span_architecture
-from spacy_spanner.settings import at_least, check, documented
+from spacy_spanner.layers.span_model import span_architecture
+from spacy_spanner.layers.torch_head import get_shim
+from spacy_spanner.settings import Settings, at_least, documented, setting
 
 from ..helpers import FACTORIES, SMALL_ENCODER, defaults_of
 
 NAME = "spacy_spanner.test_of_architectures.v1"
 
 
+class Part(nn.Module):
+    """A module that is never built."""
+
+
 @dataclass(frozen=True)
-class Sizes:
+class Sizes(Settings):
     """Sizes of a module.
 
     width (int): of everything.
     names (str): of something.
     """
 
-    width: int = 3
+    width: int = setting(3, at_least(2))
     names: str = "a"
 
-    def __post_init__(self) -> None:
-        check(self, width=at_least(2))
+
+def refuse_many_names(tok2vec: Model, settings: Sizes) -> None:
+    if len(settings.names) > 3:
+        raise ValueError(f"too many names for {tok2vec.name}")
 
 
-@pytest.fixture
-def built() -> Iterator[List[Any]]:
-    """What was given to an architecture that is registered for a test."""
-    given: List[Any] = []
-
-    @span_architecture(NAME, Sizes)
-    def build_test_model(tok2vec: Any, settings: Sizes) -> Model:
-        """Build nothing.
-
-        tok2vec (Model): the encoder.
-        """
-        given.append((tok2vec, settings))
-        return tok2vec
-
-    yield given
+@pytest.fixture(autouse=True)
+def registered() -> None:
+    span_architecture(NAME, Part, Sizes, refuse_many_names)
 
 
 def resolve(**settings: Any) -> Any:
     block = {"@architectures": NAME, "tok2vec": SMALL_ENCODER, **settings}
-    return registry.resolve({"model": block})
+    return registry.resolve({"model": block})["model"]
 
 
-def test_architecture_gets_its_settings_in_one_object(built: List[Any]) -> None:
-    resolve(width=7)
-    ((encoder, settings),) = built
-    assert isinstance(encoder, Model)
-    assert settings == Sizes(width=7, names="a")
+def test_module_gets_its_settings_in_one_object() -> None:
+    model = resolve(width=7)
+    build = get_shim(model.get_ref("output_layer")).build
+    assert isinstance(build, partial)
+    assert build.func is Part
+    assert build.keywords == {"settings": Sizes(width=7, names="a")}
 
 
-def test_architecture_fills_in_the_defaults_of_its_settings(built: List[Any]) -> None:
+def test_architecture_fills_in_the_defaults_of_its_settings() -> None:
     block = {"@architectures": NAME, "tok2vec": SMALL_ENCODER}
     filled = registry.fill({"model": block})["model"]
     assert (filled["width"], filled["names"]) == (3, "a")
 
 
 @pytest.mark.parametrize("wrong", [{"width": "wide"}, {"height": 3}])
-def test_config_with_a_wrong_setting_is_refused(
-    built: List[Any], wrong: Dict[str, Any]
-) -> None:
+def test_config_with_a_wrong_setting_is_refused(wrong: Dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="|".join(wrong)):
         resolve(**wrong)
-    assert not built
 
 
-def test_settings_out_of_their_limits_are_refused(built: List[Any]) -> None:
+def test_settings_out_of_their_limits_are_refused() -> None:
     with pytest.raises(ValueError, match=r"SP002.*'width'"):
         resolve(width=1)
 
 
-def test_architecture_has_the_name_and_descriptions_of_both(built: List[Any]) -> None:
-    build = registry.architectures.get(NAME)
-    assert build.__name__ == "build_test_model"
-    assert build.__module__ == __name__
-    assert documented(build) == {
-        "tok2vec": "the encoder.",
+def test_encoder_that_does_not_fit_the_settings_is_refused() -> None:
+    assert resolve(names="abc")
+    with pytest.raises(ValueError, match="too many names for"):
+        resolve(names="abcd")
+
+
+def test_architecture_has_the_descriptions_of_encoder_and_settings() -> None:
+    assert documented(registry.architectures.get(NAME)) == {
+        "tok2vec": "the encoder, or a listener to a shared one.",
         "width": "of everything.",
         "names": "of something.",
     }

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from spacy_spanner.layers.doc_arrays import TypedVectors
 from spacy_spanner.layers.torch_head import loss_and_gradients
-from spacy_spanner.layers.typed_vectors import TypedVectors
 from spacy_spanner.models.codec import Candidates, WindowBatch
 from spacy_spanner.spans.table import SpanTable
 

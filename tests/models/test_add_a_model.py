@@ -51,7 +51,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if name.endswith(".py"):
             (folder / name).write_text(code, encoding="utf8")
     spacy_spanner.models.__path__.append(str(folder.parent))
-    import_module("spacy_spanner.models.pair.factory")
+    import_module("spacy_spanner.models.pair.register")
     yield FACTORY
     spacy_spanner.models.__path__.remove(str(folder.parent))
     del codec_types[FACTORY]
@@ -60,8 +60,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             del sys.modules[name]
 
 
-def test_page_has_the_four_files() -> None:
-    assert {"module.py", "codec.py", "architecture.py", "factory.py"} <= set(CODE)
+def test_page_has_the_three_files() -> None:
+    assert {"codec.py", "module.py", "register.py"} <= set(CODE)
 
 
 def test_page_names_at_most_ten_places_that_the_other_models_have() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.pipeline.selection import (
+from spacy_spanner.pipeline.prediction import (
     Thresholds,
     choose_spans,
     read_thresholds,

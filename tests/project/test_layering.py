@@ -24,7 +24,6 @@ ROOMS: Dict[str, str] = {
     "models": "torch",
     "layers": "thinc",
     "encoders": "thinc",
-    "architectures": "thinc",
     "training": "spacy",
     "pipeline": "spacy",
     "factories": "spacy",
@@ -34,8 +33,8 @@ ROOMS: Dict[str, str] = {
     "jobs": "spacy",
     "cli": "spacy",
 }
-# Two of the four files of each model register it further to the right.
-OF_EACH_MODEL = {"architecture": "architectures", "factory": "factories"}
+# One of the three files of each model registers it, further to the right.
+OF_EACH_MODEL = {"register": "factories"}
 # Which world a foreign package brings in.
 FOREIGN = {"torch": "torch", "thinc": "thinc", "spacy": "spacy"}
 # The names of spaCy that Thinc's rooms may use: what the registry and type hints need,
@@ -142,8 +141,8 @@ def test_model_folder_imports_no_other_model(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_model_folder_has_the_four_files(model: str) -> None:
-    for name in ("architecture.py", "codec.py", "factory.py", "module.py"):
+def test_model_folder_has_the_three_files(model: str) -> None:
+    for name in ("codec.py", "module.py", "register.py"):
         assert (PACKAGE / "models" / model / name).is_file()
 
 
@@ -192,7 +191,7 @@ def test_layering_sees_what_files_import() -> None:
     assert found["torch.Tensor"].world == "torch"
     assert found["spacy_spanner.models.codec.SpanCodec"].room == "models"
     assert found["spacy_spanner.spans.table.SpanTable"].room == "spans"
-    assert room_of(Path("models/biaffine/factory.py")) == "factories"
+    assert room_of(Path("models/biaffine/register.py")) == "factories"
     assert not allowed(Path("spans/table.py"), found["torch.Tensor"])
     assert not allowed(Path("models/codec.py"), Import("x", "pipeline", "spacy"))
     assert "biaffine" in MODELS

@@ -12,7 +12,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from torch import Tensor, nn
 
-from ...settings import at_least, check, fraction, optional, yes_or_no
+from ...settings import at_least, fraction, optional, setting, yes_or_no
 from ...spans.geometry import SpanCells, enumerate_spans, find_cells
 from ...spans.layouts import flatten_gold
 from ...spans.overlap import repeats
@@ -50,21 +50,11 @@ class BiaffineCodec(SpanCodec):
         None.
     """
 
-    boundary_smoothing: float = 0.1
-    smoothing_distance: int = 1
-    label_smoothing: float = 0.0
-    multilabel: bool = False
-    max_width: Optional[int] = None
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            boundary_smoothing=fraction,
-            smoothing_distance=at_least(1),
-            label_smoothing=fraction,
-            multilabel=yes_or_no,
-            max_width=optional(at_least(1)),
-        )
+    boundary_smoothing: float = setting(0.1, fraction)
+    smoothing_distance: int = setting(1, at_least(1))
+    label_smoothing: float = setting(0.0, fraction)
+    multilabel: bool = setting(False, yes_or_no)
+    max_width: Optional[int] = setting(None, optional(at_least(1)))
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): too wide spans, and further labels of a span."""

@@ -8,18 +8,18 @@ third is a table of scores by width, because w_(j-i) depends on nothing else.
 from dataclasses import dataclass
 from typing import Optional
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...settings import at_least, check, even, fraction
+from ...settings import Settings, at_least, even, fraction, setting
 from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
-from .pair_scores import Biaffine
 
 
 @dataclass(frozen=True)
-class BiaffineSettings:
+class BiaffineSettings(Settings):
     """Sizes and rates of the biaffine scorer.
 
     lstm_width (int): size of a BiLSTM between encoder and classifier, both directions
@@ -32,23 +32,12 @@ class BiaffineSettings:
     input_dropout (float): rate before and after the BiLSTM.
     """
 
-    lstm_width: int = 200
-    hidden_width: int = 150
-    width_embedding: int = 25
-    n_widths: int = 32
-    dropout: float = 0.2
-    input_dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            lstm_width=even,
-            hidden_width=at_least(1),
-            width_embedding=at_least(1),
-            n_widths=at_least(1),
-            dropout=fraction,
-            input_dropout=fraction,
-        )
+    lstm_width: int = setting(200, even)
+    hidden_width: int = setting(150, at_least(1))
+    width_embedding: int = setting(25, at_least(1))
+    n_widths: int = setting(32, at_least(1))
+    dropout: float = setting(0.2, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
 
 class BiaffineModule(nn.Module):
@@ -117,3 +106,53 @@ class BiaffineModule(nn.Module):
         (width, class)
         """
         return self.width_scores(self.width_embedding.weight)
+
+
+class Biaffine(nn.Module):
+    """Score pairs of tokens: `s_c = [x; 1]^T U_c [y; 1]`.
+
+    Bilinear, linear and constant terms are one tensor: with a one appended to both
+    vectors, the last column and row of U are the linear maps, and its corner is the
+    bias. So vectors need not be concatenated.
+    """
+
+    def __init__(self, width: int, n_classes: int) -> None:
+        """Build the layer.
+
+        width (int): size of the vectors on both sides.
+        n_classes (int): scores per pair.
+        """
+        super().__init__()
+        self.n_classes = n_classes
+        self.weight = nn.Parameter(torch.empty(n_classes, width + 1, width + 1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new weights from torch's global generator.
+
+        The weights are small, so that all scores are nearly equal at first: most pairs
+        are no entity, and large random scores would first have to be unlearned.
+        """
+        nn.init.normal_(self.weight, std=0.02)
+
+    def forward(self, x: Tensor, y: Tensor, band: Optional[int] = None) -> Tensor:
+        """Score each x with each y, or only with those of the next `band` tokens.
+
+        x (Tensor): (batch, start, width)
+        y (Tensor): (batch, last, width)
+        band (Optional[int]): pairs with last - start in [0, band) only.
+        RETURNS (Tensor): (batch, start, last, class); with a band, the third axis is
+            last - start, and scores of pairs that leave the window are undefined.
+        """
+        x, y = F.pad(x, (0, 1), value=1.0), F.pad(y, (0, 1), value=1.0)
+        batch, token, width = x.shape
+        weight = self.weight.permute(1, 0, 2).reshape(width, -1)
+        x = (x @ weight).view(batch, token, self.n_classes, width)
+        if band is None:
+            x = x.reshape(batch, token * self.n_classes, width)
+            scores = torch.bmm(x, y.transpose(1, 2))  # (batch, start·class, last)
+            scores = scores.view(batch, token, self.n_classes, -1)
+        else:
+            y = F.pad(y, (0, 0, 0, band - 1)).unfold(1, band, 1)
+            scores = x @ y  # (batch, start, class, offset)
+        return scores.transpose(2, 3)

@@ -1,10 +1,24 @@
-"""Columns and padded batches on the device."""
+"""Columns, padded gold and padded vectors on the device."""
 
-from typing import List, Sequence
+from typing import List, NamedTuple, Sequence
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+
+class GoldTensors(NamedTuple):
+    """The columns of `spans.layouts.PaddedGold` as tensors. Shapes: (batch, gold)"""
+
+    start: Tensor
+    end: Tensor
+    label: Tensor
+    mask: Tensor
+
+    @property
+    def last(self) -> Tensor:
+        """The last token of each span, 0 where padded. Shape: (batch, gold)"""
+        return (self.end - 1).clamp(min=0)
 
 
 def to_device(columns: Sequence[NDArray], device: torch.device) -> List[Tensor]:

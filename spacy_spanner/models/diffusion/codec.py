@@ -17,22 +17,21 @@ from ...errors import Warnings
 from ...settings import (
     above_0,
     at_least,
-    check,
     not_negative,
     one_of,
     optional,
     probability,
+    setting,
 )
 from ...spans.overlap import repeats
 from ...spans.table import Bools, Ints, SpanTable
-from ..blocks.padded_gold import GoldTensors
-from ..blocks.padded_rows import to_device
+from ..blocks.padded_rows import GoldTensors, to_device
 from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
-from .hungarian import match
 from .loss import (
     boundary_distances,
     boundary_loss,
     class_loss,
+    match,
     matched_classes,
     matching_costs,
     taught_spans,
@@ -96,41 +95,21 @@ class DiffusionCodec(SpanCodec):
     seed (int): seed of the noise in prediction, and of the sampling in training.
     """
 
-    steps: int = 5
-    spans: int = 60
-    eta: float = 1.0
-    train_spans: int = 60
-    draws: int = 1
-    timesteps: int = 1000
-    schedule: str = "cosine"
-    scale: float = 1.0
-    expansion: str = "repeat"
-    repeats: Optional[int] = 8
-    distance_cost: float = 0.1
-    no_entity_weight: float = 1.0
-    pointer_loss: str = "softmax"
-    score: str = "class"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            steps=at_least(1),
-            spans=at_least(1),
-            eta=probability,
-            train_spans=at_least(1),
-            draws=at_least(1),
-            timesteps=at_least(1),
-            schedule=one_of(SCHEDULES),
-            scale=above_0,
-            expansion=one_of(EXPANSIONS),
-            repeats=optional(at_least(1)),
-            distance_cost=not_negative,
-            no_entity_weight=not_negative,
-            pointer_loss=one_of(POINTER_LOSSES),
-            score=one_of(SCORES),
-            seed=at_least(0),
-        )
+    steps: int = setting(5, at_least(1))
+    spans: int = setting(60, at_least(1))
+    eta: float = setting(1.0, probability)
+    train_spans: int = setting(60, at_least(1))
+    draws: int = setting(1, at_least(1))
+    timesteps: int = setting(1000, at_least(1))
+    schedule: str = setting("cosine", one_of(SCHEDULES))
+    scale: float = setting(1.0, above_0)
+    expansion: str = setting("repeat", one_of(EXPANSIONS))
+    repeats: Optional[int] = setting(8, optional(at_least(1)))
+    distance_cost: float = setting(0.1, not_negative)
+    no_entity_weight: float = setting(1.0, not_negative)
+    pointer_loss: str = setting("softmax", one_of(POINTER_LOSSES))
+    score: str = setting("class", one_of(SCORES))
+    seed: int = setting(0, at_least(0))
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): second labels of spans."""

@@ -1,17 +1,89 @@
-"""The losses of the denoiser: boundaries and classes."""
+"""Match proposals with gold, and the losses of boundaries and classes.
+
+The assignment of least cost is found on the host by SciPy, a window at a time, on one
+copy of the costs of the batch.
+"""
 
 from typing import Optional, Tuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..blocks.padded_gold import GoldTensors
-from .hungarian import NOBODY
+from ...spans.table import Bools, Floats, Ints
+from ..blocks.padded_rows import GoldTensors
 from .noise import TokenSpans, join_spans
 from .proposals import Proposals, log_probabilities
 
-PADDED = -1
+NOBODY = -1  # in place of the gold span of a proposal
+PADDED = -1  # in place of a class
+
+
+def boundary_distances(spans: TokenSpans, gold: GoldTensors) -> Tensor:
+    """RETURNS (Tensor): tokens between the starts plus tokens between the last tokens.
+    Shape: (batch, span, gold)
+    """
+    start = spans.start[:, :, None] - gold.start[:, None]
+    last = spans.last[:, :, None] - gold.last[:, None]
+    return start.abs() + last.abs()
+
+
+def matching_costs(
+    proposals: Proposals, classes: Optional[Tensor], gold: GoldTensors
+) -> Tensor:
+    """Compute -(P^l + P^r + P^c) of each proposal at each gold span (Equation 11).
+
+    classes (Optional[Tensor]): scores of the classes. Shape: (batch, span, class)
+    RETURNS (Tensor): (batch, span, gold)
+    """
+    n_spans = proposals.start.shape[1]
+
+    def at(log_scores: Tensor, index: Tensor) -> Tensor:
+        index = index[:, None].expand(-1, n_spans, -1)
+        return log_scores.detach().gather(2, index).exp()
+
+    kind = proposals.kind
+    total = at(log_probabilities(proposals.start, kind), gold.start)
+    total = total + at(log_probabilities(proposals.last, kind), gold.last)
+    if classes is not None:
+        total = total + at(classes.log_softmax(dim=-1), gold.label + 1)
+    return -total
+
+
+def match(costs: Floats, taught: Bools, repeats: Optional[int] = None) -> Ints:
+    """Give each gold span the proposals that cost least; a proposal has one gold span.
+
+    costs (Floats): Shape: (batch, span, gold)
+    taught (Bools): gold spans that take part. Shape: (batch, gold)
+    repeats (Optional[int]): largest number of proposals for each gold span; if None,
+        every proposal of a window with gold is matched.
+    RETURNS (Ints): the gold span of each proposal, or `NOBODY`. Shape: (batch, span)
+    """
+    # Needed in training only, and slow to import.
+    from scipy.optimize import linear_sum_assignment
+
+    n_windows, n_spans, _ = costs.shape
+    # SciPy rejects NaN. The loss is NaN, too, and is reported elsewhere.
+    costs = np.nan_to_num(costs)
+    matched = np.full((n_windows, n_spans), NOBODY, dtype=np.int64)
+    for window in range(n_windows):
+        (gold,) = np.nonzero(taught[window])
+        if len(gold):
+            columns = gold[repeated(len(gold), n_spans, repeats)]
+            rows, chosen = linear_sum_assignment(costs[window][:, columns])
+            matched[window, rows] = columns[chosen]
+    return matched
+
+
+def repeated(n_gold: int, n_spans: int, repeats: Optional[int]) -> Ints:
+    """List gold spans in turns until there is one for each proposal.
+
+    RETURNS (Ints): indices of gold spans, each at most `repeats` times, but each at
+        least once.
+    """
+    size = n_spans if repeats is None else min(n_spans, repeats * n_gold)
+    return np.arange(max(size, n_gold)) % n_gold
 
 
 def pointer_loss(scores: Tensor, target: Tensor, mask: Tensor, kind: str) -> Tensor:
@@ -95,34 +167,3 @@ def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tens
         reduction="sum",
         ignore_index=PADDED,
     )
-
-
-def boundary_distances(spans: TokenSpans, gold: GoldTensors) -> Tensor:
-    """RETURNS (Tensor): tokens between the starts plus tokens between the last tokens.
-    Shape: (batch, span, gold)
-    """
-    start = spans.start[:, :, None] - gold.start[:, None]
-    last = spans.last[:, :, None] - gold.last[:, None]
-    return start.abs() + last.abs()
-
-
-def matching_costs(
-    proposals: Proposals, classes: Optional[Tensor], gold: GoldTensors
-) -> Tensor:
-    """Compute -(P^l + P^r + P^c) of each proposal at each gold span (Equation 11).
-
-    classes (Optional[Tensor]): scores of the classes. Shape: (batch, span, class)
-    RETURNS (Tensor): (batch, span, gold)
-    """
-    n_spans = proposals.start.shape[1]
-
-    def at(log_scores: Tensor, index: Tensor) -> Tensor:
-        index = index[:, None].expand(-1, n_spans, -1)
-        return log_scores.detach().gather(2, index).exp()
-
-    kind = proposals.kind
-    total = at(log_probabilities(proposals.start, kind), gold.start)
-    total = total + at(log_probabilities(proposals.last, kind), gold.last)
-    if classes is not None:
-        total = total + at(classes.log_softmax(dim=-1), gold.label + 1)
-    return -total

@@ -17,24 +17,26 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...settings import (
+    Settings,
     at_least,
-    check,
     even,
     fraction,
     multiple_of,
     one_of,
+    require,
+    setting,
     yes_or_no,
 )
 from ..blocks.lstm import optional_lstm
 from ..blocks.padded_rows import at_tokens
 from ..codec import WindowBatch
 from .attention import DenoiserLayer
-from .classifier import DenoisedClassifier, NoisyClassifier
 from .noise import TokenSpans
-from .pointer import POINTERS, Pointer
+from .outputs import POINTERS, DenoisedClassifier, NoisyClassifier, Pointer
 from .tokens import (
     POOLINGS,
     Moments,
+    SpanFeatures,
     SpanPooling,
     Tables,
     TokenMemory,
@@ -61,7 +63,7 @@ class Denoised(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DiffusionSettings:
+class DiffusionSettings(Settings):
     """Sizes, rates and variants of the denoiser.
 
     lstm_width (int): size of a BiLSTM between encoder and denoiser, both directions
@@ -84,37 +86,24 @@ class DiffusionSettings:
     input_dropout (float): rate before and after the BiLSTM.
     """
 
-    lstm_width: int = 200
+    lstm_width: int = setting(200, even)
     hidden_width: int = 192
-    ffn_width: int = 192
-    n_layers: int = 1
-    n_heads: int = 8
-    self_attention: bool = False
-    cross_attention: bool = True
-    pooling: str = "both"
-    pointer: str = "product"
-    classifier: str = "denoised"
-    n_widths: int = 32
-    dropout: float = 0.1
-    input_dropout: float = 0.1
+    ffn_width: int = setting(192, at_least(1))
+    n_layers: int = setting(1, at_least(0))
+    n_heads: int = setting(8, at_least(1))
+    self_attention: bool = setting(False, yes_or_no)
+    cross_attention: bool = setting(True, yes_or_no)
+    pooling: str = setting("both", one_of(POOLINGS))
+    pointer: str = setting("product", one_of(POINTERS))
+    classifier: str = setting("denoised", one_of(CLASSIFIERS))
+    n_widths: int = setting(32, at_least(1))
+    dropout: float = setting(0.1, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
     def __post_init__(self) -> None:
-        check(
-            self,
-            lstm_width=even,
-            ffn_width=at_least(1),
-            n_layers=at_least(0),
-            n_heads=at_least(1),
-            self_attention=yes_or_no,
-            cross_attention=yes_or_no,
-            pooling=one_of(POOLINGS),
-            pointer=one_of(POINTERS),
-            classifier=one_of(CLASSIFIERS),
-            n_widths=at_least(1),
-            dropout=fraction,
-            input_dropout=fraction,
-        )
-        check(self, hidden_width=multiple_of(self.n_heads, "attention heads"))
+        super().__post_init__()
+        heads = multiple_of(self.n_heads, "attention heads")
+        require(heads, hidden_width=self.hidden_width)
 
 
 class DiffusionModule(nn.Module):
@@ -173,12 +162,18 @@ class DiffusionModule(nn.Module):
         return TokenMemory(
             mask,
             self.spans.pooling(vectors),
-            self.classifier.features(vectors),
+            self._class_features(vectors),
             [cast(DenoiserLayer, one).keys_values(tokens) for one in self.layers],
             self.start.keys(tokens, mask),
             self.last.keys(tokens, mask),
             self._tables(torch.arange(tokens.shape[1], device=tokens.device)),
         )
+
+    def _class_features(self, vectors: Tensor) -> Optional[SpanFeatures]:
+        """RETURNS (Optional[SpanFeatures]): what the classifier reads of the tokens."""
+        if isinstance(self.classifier, DenoisedClassifier):
+            return self.classifier.pooling(vectors)
+        return None
 
     def _tables(self, position: Tensor) -> Tables:
         """position (Tensor): 0, 1, ... Shape: (token,). RETURNS (Tables)"""
@@ -231,7 +226,11 @@ class DiffusionModule(nn.Module):
         spans (TokenSpans): the denoised spans. Shape: (batch, span)
         RETURNS (Tensor): (batch, span, class), class 0 is "no entity".
         """
-        classes: Tensor = self.classifier(memory.classes, state, spans)
+        classes: Tensor
+        if self.reads_denoised:
+            classes = self.classifier(memory.classes, spans)
+        else:
+            classes = self.classifier(state)
         return classes
 
 

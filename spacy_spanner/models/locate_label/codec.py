@@ -5,7 +5,7 @@ the adjusted spans are classified. Greek letters are those of the paper.
 """
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from ...settings import (
     at_least,
-    check,
     not_negative,
     optional,
     probability,
+    setting,
     whole_numbers,
     yes_or_no,
 )
@@ -25,8 +25,7 @@ from ...spans.layouts import pad_gold
 from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
-from ..blocks.padded_gold import GoldTensors
-from ..blocks.padded_rows import rows_of, to_device
+from ..blocks.padded_rows import GoldTensors, rows_of, to_device
 from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
 from .assignment import (
     SeedTargets,
@@ -37,8 +36,14 @@ from .assignment import (
     missed_gold,
     with_nearest,
 )
-from .boundaries import adjust, distinct, regression_loss, soft_weights
-from .examples import best_fit, place_examples
+from .boundaries import (
+    adjust,
+    best_fit,
+    distinct,
+    place_examples,
+    regression_loss,
+    soft_weights,
+)
 from .module import SpanReader, Spans
 from .soft_nms import soft_nms
 
@@ -86,47 +91,24 @@ class LocateLabelCodec(SpanCodec):
     nms_decay (float): u, the factor for each better neighbour.
     """
 
-    window_sizes: List[int] = field(default_factory=lambda: list(DEFAULT_SIZES))
-    max_seed: Optional[int] = None
-    use_filter: bool = True
-    use_regressor: bool = True
-    filter_threshold: float = 0.17
-    seed_iou: float = 0.7
-    entity_iou: float = 1.0
-    soft_examples: float = 0.0
-    negatives: Optional[int] = None
-    extra_negatives: int = 2
-    filter_focus: float = 2.0
-    class_focus: float = 0.0
-    filter_weight: float = 1.0
-    regressor_weight: float = 0.1
-    class_weight: float = 1.0
-    soft_nms: bool = True
-    nms_iou: float = 0.6
-    nms_decay: float = 0.9
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            window_sizes=whole_numbers,
-            max_seed=optional(at_least(1)),
-            use_filter=yes_or_no,
-            use_regressor=yes_or_no,
-            filter_threshold=probability,
-            seed_iou=probability,
-            entity_iou=probability,
-            soft_examples=not_negative,
-            negatives=optional(at_least(0)),
-            extra_negatives=at_least(0),
-            filter_focus=not_negative,
-            class_focus=not_negative,
-            filter_weight=not_negative,
-            regressor_weight=not_negative,
-            class_weight=not_negative,
-            soft_nms=yes_or_no,
-            nms_iou=probability,
-            nms_decay=probability,
-        )
+    window_sizes: List[int] = setting(DEFAULT_SIZES, whole_numbers)
+    max_seed: Optional[int] = setting(None, optional(at_least(1)))
+    use_filter: bool = setting(True, yes_or_no)
+    use_regressor: bool = setting(True, yes_or_no)
+    filter_threshold: float = setting(0.17, probability)
+    seed_iou: float = setting(0.7, probability)
+    entity_iou: float = setting(1.0, probability)
+    soft_examples: float = setting(0.0, not_negative)
+    negatives: Optional[int] = setting(None, optional(at_least(0)))
+    extra_negatives: int = setting(2, at_least(0))
+    filter_focus: float = setting(2.0, not_negative)
+    class_focus: float = setting(0.0, not_negative)
+    filter_weight: float = setting(1.0, not_negative)
+    regressor_weight: float = setting(0.1, not_negative)
+    class_weight: float = setting(1.0, not_negative)
+    soft_nms: bool = setting(True, yes_or_no)
+    nms_iou: float = setting(0.6, probability)
+    nms_decay: float = setting(0.9, probability)
 
     @property
     def largest_seed(self) -> int:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Tuple
 import torch
 from torch import Tensor, nn
 
-from ...settings import at_least, check, even, fraction, one_of
+from ...settings import Settings, at_least, even, fraction, one_of, setting
 from ..blocks.lstm import optional_lstm
 from ..codec import WindowBatch
 from .range_maxima import RangeMaxima
@@ -56,14 +56,8 @@ class SpanMLP(nn.Module):
         self.right = nn.Linear(n_in, hidden_width, bias=False)
         self.hidden = nn.Sequential(nn.GELU(), nn.Dropout(dropout))
         self.output = nn.Linear(hidden_width, n_out)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw weights that are larger than torch's default.
-
-        The output of a BiLSTM is small at first. With small weights the gradients would
-        be, too, and training would start slowly.
-        """
+        # Larger than torch's default: the output of a BiLSTM is small at first. With
+        # small weights, gradients would be small too, and training would start slowly.
         for layer in (self.pooled, self.left, self.right, self.output):
             nn.init.xavier_normal_(layer.weight)
 
@@ -97,7 +91,7 @@ class SpanMLP(nn.Module):
 
 
 @dataclass(frozen=True)
-class LocateLabelSettings:
+class LocateLabelSettings(Settings):
     """Sizes and rates of filter, regressor and classifier.
 
     lstm_width (int): size of a BiLSTM between encoder and MLPs, both directions
@@ -109,21 +103,11 @@ class LocateLabelSettings:
     input_dropout (float): rate before and after the BiLSTM.
     """
 
-    lstm_width: int = 200
-    hidden_width: int = 150
-    offsets: str = "linear"
-    dropout: float = 0.2
-    input_dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            offsets=one_of(tuple(OFFSETS)),
-            hidden_width=at_least(1),
-            lstm_width=even,
-            dropout=fraction,
-            input_dropout=fraction,
-        )
+    lstm_width: int = setting(200, even)
+    hidden_width: int = setting(150, at_least(1))
+    offsets: str = setting("linear", one_of(tuple(OFFSETS)))
+    dropout: float = setting(0.2, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
 
 class LocateLabelModule(nn.Module):

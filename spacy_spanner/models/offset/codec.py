@@ -11,7 +11,7 @@ from typing import Any, List, NamedTuple, Sequence, Tuple
 import numpy as np
 from torch import Tensor, nn
 
-from ...settings import at_least, check, fraction, one_of
+from ...settings import at_least, fraction, one_of, setting
 from ...spans.geometry import SpanCells, enumerate_spans, find_cells
 from ...spans.layouts import FlatGold, flatten_gold
 from ...spans.table import Ints, SpanTable
@@ -47,19 +47,10 @@ class OffsetCodec(SpanCodec):
         classes.
     """
 
-    decoding: str = "centers_only"
-    boundary_smoothing: float = 0.1
-    smoothing_distance: int = 1
-    label_smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            decoding=one_of(DECODINGS),
-            boundary_smoothing=fraction,
-            smoothing_distance=at_least(1),
-            label_smoothing=fraction,
-        )
+    decoding: str = setting("centers_only", one_of(DECODINGS))
+    boundary_smoothing: float = setting(0.1, fraction)
+    smoothing_distance: int = setting(1, at_least(1))
+    label_smoothing: float = setting(0.0, fraction)
 
     def targets(
         self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator

@@ -6,34 +6,11 @@ two-dimensional convolutions, which are much faster on a CPU than a three-dimens
 one.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 KERNEL = 3
-
-
-class ConvolutionShape(NamedTuple):
-    """The number, size and reach of convolutions.
-
-    n_layers (int): depthwise layers; 0 for no convolution at all.
-    width (int): channels.
-    types (bool): whether kernels also reach over the neighbouring types, as in the
-        paper, so that the order of the labels matters.
-    """
-
-    n_layers: int
-    width: int
-    types: bool
-
-    @property
-    def n_channels(self) -> int:
-        """Numbers that are computed for each span and type: the input channels, and
-        those of each layer.
-        """
-        return self.width * (1 + self.n_layers) if self.n_layers else 0
 
 
 class GridConvolution(nn.Module):
@@ -44,23 +21,26 @@ class GridConvolution(nn.Module):
     """
 
     def __init__(
-        self, n_classes: int, shape: ConvolutionShape, *, dropout: float
+        self, n_classes: int, *, n_layers: int, width: int, types: bool, dropout: float
     ) -> None:
         """Build the layers; at first, the last map is nearly zero.
 
         n_classes (int): scores per span and type.
-        shape (ConvolutionShape): layers and channels.
+        n_layers (int): depthwise layers.
+        width (int): channels.
+        types (bool): whether kernels also reach over the neighbouring types, as in the
+            paper, so that the order of the labels matters.
         dropout (float): rate at which whole channels are dropped before the first
             depthwise layer.
         """
         super().__init__()
-        self.inner = nn.Linear(n_classes, shape.width)
+        self.inner = nn.Linear(n_classes, width)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            DepthwiseConvolution(shape.width, dilation=layer + 1, types=shape.types)
-            for layer in range(shape.n_layers)
+            DepthwiseConvolution(width, dilation=layer + 1, types=types)
+            for layer in range(n_layers)
         )
-        self.outer = nn.Linear(shape.n_layers * shape.width, n_classes)
+        self.outer = nn.Linear(n_layers * width, n_classes)
         nn.init.normal_(self.outer.weight, std=0.001)
         nn.init.zeros_(self.outer.bias)
 

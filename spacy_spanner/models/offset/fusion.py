@@ -11,56 +11,48 @@ is one product of matrices, a vector for each j, and a row of a small table. Ten
 the size (start, last, width) never exist.
 """
 
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 
-class PlaceEmbeddings(NamedTuple):
-    """Sizes of the embeddings of a span's place; with a size of 0 there is none.
-
-    region (int): embedding of spans (start <= last), and of the other half of the grid.
-    distance (int): embedding of the distance of the two tokens.
-    n_distances (int): number of distances with an own embedding; further ones share
-        the last.
-    """
-
-    region: int
-    distance: int
-    n_distances: int
-
-
 class SpanTypeFusion(nn.Module):
     """Token vectors and type vectors to scores of every (start, last, type, class)."""
 
-    def __init__(self, width: int, n_classes: int, places: PlaceEmbeddings) -> None:
+    def __init__(
+        self,
+        width: int,
+        n_classes: int,
+        *,
+        region: int,
+        distance: int,
+        n_distances: int,
+    ) -> None:
         """Build the layers; all classes have nearly equal scores at first.
 
         width (int): size of the vectors of tokens and types.
         n_classes (int): scores per span and type.
-        places (PlaceEmbeddings): sizes of the embeddings.
+        region (int): size of the embedding that tells spans (start <= last) from the
+            other half of the grid; 0 for none.
+        distance (int): size of the embedding of the distance of the two tokens; 0 for
+            none.
+        n_distances (int): distances with an own embedding; further ones share the last.
         """
         super().__init__()
         self.scale = nn.Linear(width, width)
         self.shift = nn.Linear(width, width)
         self.region: Optional[nn.Embedding] = None
         self.distance: Optional[nn.Embedding] = None
-        if places.region:
-            self.region = nn.Embedding(2, places.region)
-        if places.distance:
-            self.distance = nn.Embedding(places.n_distances, places.distance)
-        n_features = width + places.region + places.distance + 1
+        if region:
+            self.region = nn.Embedding(2, region)
+        if distance:
+            self.distance = nn.Embedding(n_distances, distance)
+        n_features = width + region + distance + 1
         self.weight = nn.Parameter(torch.empty(n_classes, n_features, width + 1))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new weights from torch's global generator.
-
-        At first, the conditional norm is nearly a plain one. The other weights are
-        small, so that scores are nearly equal although a norm makes vectors long.
-        """
+        # At first, the conditional norm is nearly a plain one. The other weights are
+        # small, so that scores are nearly equal although a norm makes vectors long.
         for layer, bias in ((self.scale, 1.0), (self.shift, 0.0)):
             nn.init.normal_(layer.weight, std=0.02)
             nn.init.constant_(layer.bias, bias)

@@ -12,12 +12,12 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from ...settings import at_least, check, even, fraction, one_of, yes_or_no
+from ...settings import Settings, at_least, even, fraction, one_of, setting, yes_or_no
 from ..blocks.lstm import optional_lstm
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
-from .convolution import ConvolutionShape, GridConvolution
-from .fusion import PlaceEmbeddings, SpanTypeFusion
+from .convolution import GridConvolution
+from .fusion import SpanTypeFusion
 from .offsets import CENTER, OFFSET_SIDES, OffsetClasses
 
 # Initial score of each class, with 0 for "out of range". Without it, the first steps
@@ -26,7 +26,7 @@ PRIOR = -7.0
 
 
 @dataclass(frozen=True)
-class OffsetSettings:
+class OffsetSettings(Settings):
     """Sizes, rates and classes of the boundary offset network.
 
     type_inputs (bool): whether the encoder reads the types together with the text and
@@ -52,54 +52,24 @@ class OffsetSettings:
         the encoder.
     """
 
-    type_inputs: bool = False
-    max_offset: int = 2
-    offset_sides: str = "both"
-    lstm_width: int = 200
-    hidden_width: int = 150
-    region_embedding: int = 20
-    distance_embedding: int = 20
-    n_distances: int = 32
-    conv_layers: int = 0
-    conv_width: int = 16
-    conv_types: bool = False
-    dropout: float = 0.2
-    input_dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check(
-            self,
-            type_inputs=yes_or_no,
-            max_offset=at_least(0),
-            offset_sides=one_of(OFFSET_SIDES),
-            lstm_width=even,
-            hidden_width=at_least(1),
-            region_embedding=at_least(0),
-            distance_embedding=at_least(0),
-            n_distances=at_least(1),
-            conv_layers=at_least(0),
-            conv_width=at_least(1),
-            conv_types=yes_or_no,
-            dropout=fraction,
-            input_dropout=fraction,
-        )
+    type_inputs: bool = setting(False, yes_or_no)
+    max_offset: int = setting(2, at_least(0))
+    offset_sides: str = setting("both", one_of(OFFSET_SIDES))
+    lstm_width: int = setting(200, even)
+    hidden_width: int = setting(150, at_least(1))
+    region_embedding: int = setting(20, at_least(0))
+    distance_embedding: int = setting(20, at_least(0))
+    n_distances: int = setting(32, at_least(1))
+    conv_layers: int = setting(0, at_least(0))
+    conv_width: int = setting(16, at_least(1))
+    conv_types: bool = setting(False, yes_or_no)
+    dropout: float = setting(0.2, fraction)
+    input_dropout: float = setting(0.1, fraction)
 
     @property
     def classes(self) -> OffsetClasses:
         """The classes of a cell."""
         return OffsetClasses(self.max_offset, self.offset_sides)
-
-    @property
-    def places(self) -> PlaceEmbeddings:
-        """The embeddings of where a span lies."""
-        return PlaceEmbeddings(
-            self.region_embedding, self.distance_embedding, self.n_distances
-        )
-
-    @property
-    def convolution(self) -> ConvolutionShape:
-        """The convolutions over the grid."""
-        return ConvolutionShape(self.conv_layers, self.conv_width, self.conv_types)
 
 
 class OffsetModule(nn.Module):
@@ -114,7 +84,7 @@ class OffsetModule(nn.Module):
         """
         super().__init__()
         width, dropout = settings.hidden_width, settings.dropout
-        self.classes, convolution = settings.classes, settings.convolution
+        self.classes = settings.classes
         n_classes = self.classes.n_classes
         rates = {"dropout": dropout, "input_dropout": settings.input_dropout}
         self.type_embedding = nn.Embedding(n_labels, width)
@@ -127,14 +97,20 @@ class OffsetModule(nn.Module):
         n_in = settings.lstm_width or n_in
         self.start = Projection(n_in, width, **rates)
         self.last = Projection(n_in, width, **rates)
-        self.fusion = SpanTypeFusion(width, n_classes, settings.places)
+        self.fusion = SpanTypeFusion(
+            width,
+            n_classes,
+            region=settings.region_embedding,
+            distance=settings.distance_embedding,
+            n_distances=settings.n_distances,
+        )
         with torch.no_grad():
             self.fusion.weight[CENTER:, -1, -1] = PRIOR
-        self.convolution: Optional[GridConvolution] = None
-        if convolution.n_layers:
-            self.convolution = GridConvolution(n_classes, convolution, dropout=dropout)
+        self.convolution = _grid_convolution(settings)
         # Numbers that a pair of tokens costs, for `max_cells`.
-        self.scores_per_pair = n_labels * (n_classes + convolution.n_channels)
+        n_channels = settings.conv_width * (1 + settings.conv_layers)
+        per_label = n_classes + (n_channels if settings.conv_layers else 0)
+        self.scores_per_pair = n_labels * per_label
 
     def forward(self, batch: WindowBatch) -> Tensor:
         """Score all pairs of tokens; only convolutions read those with start > last.
@@ -162,3 +138,15 @@ class OffsetModule(nn.Module):
             assert batch.types is not None  # the architecture requires such an encoder
             vectors = vectors + self.type_projection(batch.types)
         return vectors
+
+
+def _grid_convolution(settings: OffsetSettings) -> Optional[GridConvolution]:
+    if not settings.conv_layers:
+        return None
+    return GridConvolution(
+        settings.classes.n_classes,
+        n_layers=settings.conv_layers,
+        width=settings.conv_width,
+        types=settings.conv_types,
+        dropout=settings.dropout,
+    )

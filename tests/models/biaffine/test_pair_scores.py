@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_spanner.models.biaffine.pair_scores import Biaffine
+from spacy_spanner.models.biaffine.module import Biaffine
 
 
 def by_hand() -> Biaffine:

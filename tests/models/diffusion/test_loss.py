@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_spanner.models.blocks.padded_gold import GoldTensors
-from spacy_spanner.models.diffusion.hungarian import NOBODY
+from spacy_spanner.models.blocks.padded_rows import GoldTensors
 from spacy_spanner.models.diffusion.loss import (
+    NOBODY,
     PADDED,
     class_loss,
     exact_classes,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_spanner.models.diffusion.hungarian import NOBODY, match, repeated
+from spacy_spanner.models.diffusion.loss import NOBODY, match, repeated
 
 
 def matched(

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from spacy_spanner.models.diffusion.attention import Attention, DistanceBias
 from spacy_spanner.models.diffusion.noise import TokenSpans
-from spacy_spanner.models.diffusion.pointer import Pointer
+from spacy_spanner.models.diffusion.outputs import Pointer
 from spacy_spanner.models.diffusion.tokens import (
     POOLINGS,
     SpanFeatures,

@@ -6,7 +6,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from spacy_spanner.models.offset.convolution import (
-    ConvolutionShape,
     DepthwiseConvolution,
     GridConvolution,
 )
@@ -62,7 +61,9 @@ def test_depthwise_equals_conv3d_in_values_and_gradients(
 
 def grid(types: bool = True, n_layers: int = 2) -> GridConvolution:
     torch.manual_seed(0)
-    module = GridConvolution(WIDTH, ConvolutionShape(n_layers, 4, types), dropout=0.0)
+    module = GridConvolution(
+        WIDTH, n_layers=n_layers, width=4, types=types, dropout=0.0
+    )
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter)
     return module.double()
@@ -74,7 +75,9 @@ def inside(*lengths: int) -> Tensor:
 
 
 def test_grid_starts_close_to_the_identity() -> None:
-    module = GridConvolution(WIDTH, ConvolutionShape(2, 4, True), dropout=0.0).double()
+    module = GridConvolution(
+        WIDTH, n_layers=2, width=4, types=True, dropout=0.0
+    ).double()
     scores = draw(*SHAPE)
     torch.testing.assert_close(module(scores, inside(5, 5)), scores, atol=0.05, rtol=0)
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from spacy_spanner.models.offset.fusion import PlaceEmbeddings, SpanTypeFusion
+from spacy_spanner.models.offset.fusion import SpanTypeFusion
 
 BATCH, TOKEN, LABEL, WIDTH, CLASS = 2, 5, 3, 4, 6
 SIZES = [(2, 3), (0, 3), (2, 0), (0, 0)]  # of the embeddings of region and distance
@@ -16,7 +16,7 @@ SIZES = [(2, 3), (0, 3), (2, 0), (0, 0)]  # of the embeddings of region and dist
 def build(region: int = 2, distance: int = 3, n_distances: int = 3) -> SpanTypeFusion:
     torch.manual_seed(0)
     fusion = SpanTypeFusion(
-        WIDTH, CLASS, PlaceEmbeddings(region, distance, n_distances)
+        WIDTH, CLASS, region=region, distance=distance, n_distances=n_distances
     ).double()
     for parameter in fusion.parameters():  # large enough for every term to matter
         torch.nn.init.normal_(parameter)
@@ -96,7 +96,7 @@ def test_fusion_makes_no_tensor_with_a_vector_for_each_pair() -> None:
         return tensor
 
     width, token = 64, 24
-    fusion = SpanTypeFusion(width, CLASS, PlaceEmbeddings(0, 0, 1))
+    fusion = SpanTypeFusion(width, CLASS, region=0, distance=0, n_distances=1)
     x, types = torch.randn(1, token, width), torch.randn(1, LABEL, width)
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         fusion(x.requires_grad_(), x, types.requires_grad_())
@@ -106,7 +106,7 @@ def test_fusion_makes_no_tensor_with_a_vector_for_each_pair() -> None:
 
 def test_fusion_scores_start_near_equal() -> None:
     torch.manual_seed(0)
-    fusion = SpanTypeFusion(150, CLASS, PlaceEmbeddings(20, 20, 9))
+    fusion = SpanTypeFusion(150, CLASS, region=20, distance=20, n_distances=9)
     x, types = torch.randn(1, 8, 150), torch.randn(1, LABEL, 150)
     scores = F.softmax(fusion(x, x, types), dim=-1)
     assert scores.max() < 0.9

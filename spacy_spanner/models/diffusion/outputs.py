@@ -1,4 +1,4 @@
-"""A pointer scores tokens as the right boundary of a noisy span."""
+"""The predictions of the denoiser: pointers to boundaries, and classes."""
 
 import math
 
@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .tokens import IMPOSSIBLE, N_DISTANCES, PointerKeys
+from .noise import TokenSpans
+from .tokens import IMPOSSIBLE, N_DISTANCES, PointerKeys, SpanFeatures, SpanPooling
 
 POINTERS = ("product", "sum")
 
@@ -76,3 +77,64 @@ class Pointer(nn.Module):
         # (batch, span, token, width)
         pairs = self.query(state)[:, :, None] + keys.vectors.transpose(1, 2)[:, None]
         return self.hidden(F.relu(pairs)).squeeze(dim=-1) + keys.constant + care
+
+
+class DenoisedClassifier(nn.Module):
+    """Reads the denoised span only, so that the probabilities of a span do not depend
+    on the noise that it came from.
+    """
+
+    def __init__(
+        self, n_in: int, width: int, n_labels: int, *, n_widths: int, dropout: float
+    ) -> None:
+        """Build the layers.
+
+        n_in (int): size of the token vectors.
+        width (int): hidden size.
+        n_labels (int): number of labels; "no entity" is added as class 0.
+        n_widths (int): spans of this many tokens or more share one embedding.
+        dropout (float): rate on the hidden layer.
+        """
+        super().__init__()
+        self.pooling = SpanPooling(n_in, width, "both")
+        self.width_embedding = nn.Embedding(n_widths, width)
+        self.output = nn.Sequential(
+            nn.GELU(), nn.Dropout(dropout), nn.Linear(width, n_labels + 1)
+        )
+
+    def forward(self, features: SpanFeatures, spans: TokenSpans) -> Tensor:
+        """Classify spans.
+
+        features (SpanFeatures): what `pooling` makes of the token vectors.
+        spans (TokenSpans): (batch, span)
+        RETURNS (Tensor): (batch, span, class)
+        """
+        width = spans.last - spans.start
+        width = width.clamp(max=self.width_embedding.num_embeddings - 1)
+        return self.output(features.of(spans) + self.width_embedding(width))
+
+
+class NoisyClassifier(nn.Module):
+    """Reads the denoiser's vector of the noisy span, as in the paper."""
+
+    def __init__(self, width: int, n_labels: int, *, dropout: float) -> None:
+        """width (int): size of the denoiser's vectors.
+
+        n_labels (int), dropout (float): see `DenoisedClassifier`.
+        """
+        super().__init__()
+        self.output = nn.Sequential(
+            nn.Linear(width, width),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(width, n_labels + 1),
+        )
+
+    def forward(self, state: Tensor) -> Tensor:
+        """Classify spans.
+
+        state (Tensor): the denoiser's vectors. Shape: (batch, span, width)
+        RETURNS (Tensor): (batch, span, class)
+        """
+        classes: Tensor = self.output(state)
+        return classes

@@ -1,10 +1,13 @@
-"""The factory `span_diffusion`."""
+"""Register the denoiser: its architecture and its component."""
 
+from ...layers.span_model import span_architecture
 from ...pipeline.factories import register_span_factory
-from .architecture import build_diffusion_model
 from .codec import DiffusionCodec
+from .module import DiffusionModule, DiffusionSettings
 
-__all__ = ["build_diffusion_model", "make_span_diffusion"]
+build_diffusion_model = span_architecture(
+    "spacy_spanner.Diffusion.v1", DiffusionModule, DiffusionSettings
+)
 
 make_span_diffusion = register_span_factory(
     "span_diffusion",

@@ -1,10 +1,13 @@
-"""The factory `span_locate_label`."""
+"""Register the two-stage identifier: its architecture and its component."""
 
+from ...layers.span_model import span_architecture
 from ...pipeline.factories import register_span_factory
-from .architecture import build_locate_label_model
 from .codec import LocateLabelCodec
+from .module import LocateLabelModule, LocateLabelSettings
 
-__all__ = ["build_locate_label_model", "make_span_locate_label"]
+build_locate_label_model = span_architecture(
+    "spacy_spanner.LocateLabel.v1", LocateLabelModule, LocateLabelSettings
+)
 
 make_span_locate_label = register_span_factory(
     "span_locate_label",

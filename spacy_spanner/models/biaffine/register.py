@@ -1,10 +1,13 @@
-"""The factory `span_biaffine`."""
+"""Register the biaffine model: its architecture and its component."""
 
+from ...layers.span_model import span_architecture
 from ...pipeline.factories import register_span_factory
-from .architecture import build_biaffine_model
 from .codec import BiaffineCodec
+from .module import BiaffineModule, BiaffineSettings
 
-__all__ = ["build_biaffine_model", "make_span_biaffine"]
+build_biaffine_model = span_architecture(
+    "spacy_spanner.Biaffine.v1", BiaffineModule, BiaffineSettings
+)
 
 make_span_biaffine = register_span_factory(
     "span_biaffine",
