@@ -54,20 +54,31 @@ class Survey(NamedTuple):
     def require_annotation(self, component: str, key: str) -> None:
         """RAISES (ValueError): SP003 when no example is annotated."""
         if not self.n_annotated:
-            raise ValueError(self._fill_in(Errors.SP003, component, key))
+            raise ValueError(
+                Errors.SP003.format(
+                    component=component,
+                    examples=self.n_examples,
+                    key=key,
+                    existing=self.groups,
+                )
+            )
 
     def require_labels(self, wanted: Sequence[str], component: str, key: str) -> None:
         """RAISES (ValueError): SP004 when there is no label to learn."""
         if not wanted:
-            raise ValueError(self._fill_in(Errors.SP004, component, key))
+            raise ValueError(
+                Errors.SP004.format(
+                    component=component,
+                    examples=self.n_examples,
+                    key=key,
+                    existing=self.groups,
+                )
+            )
 
-    def _fill_in(self, message: str, component: str, key: str) -> str:
-        return message.format(
-            component=component,
-            examples=self.n_examples,
-            key=key,
-            existing=", ".join(map(repr, sorted(self.keys))) or "none",
-        )
+    @property
+    def groups(self) -> str:
+        """The span groups that exist, in words."""
+        return ", ".join(map(repr, sorted(self.keys))) or "none"
 
 
 def survey(examples: Iterable[Example], key: str) -> Survey:
