@@ -125,7 +125,7 @@ class _MovedModules(MetaPathFinder, Loader):
         assert new is not None  # for the type checker: found by find_spec
         warnings.warn(
             f"{module.__name__} has moved to {new}. The old name works in this release "
-            "only. Names for programs are imported from spacy_spanner itself.",
+            "only. Import public names directly from spacy_spanner.",
             DeprecationWarning,
             stacklevel=2,
         )
