@@ -47,6 +47,11 @@ class JobErrors:
         "[training] eval_frequency = {frequency} there is no evaluation at this step. "
         "Keep the original value, or choose one that divides {step}."
     )
+    SP118 = (
+        "The run cannot be stored: the training loop has no optimizer {wanted} in a "
+        "variable or in an attribute of its object. Keep the optimizer in a variable "
+        "of the function that calls nlp.update."
+    )
     SP120 = (
         "{source}: no files to annotate. Use files that end in one of {suffixes}, or "
         "folders or globs with such files; .txt and .jsonl may be compressed (.gz)."

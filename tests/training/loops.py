@@ -37,11 +37,10 @@ class Loop:
         self.step = 0
 
     def run(self, callback: Any, steps: int) -> None:
-        optimizer = self.optimizer  # a variable of the loop, as in spaCy's
         for _ in range(steps):
             callback(self.nlp, {"step": self.step, "epoch": self.step // 4})
-            self.nlp.update(self.examples, sgd=optimizer)
-            optimizer.step_schedules()
+            self.nlp.update(self.examples, sgd=self.optimizer)
+            self.optimizer.step_schedules()
             scores = {"one": float(self.step), "two": 4.0, "three": {"ORG": 1.0}}
             self.nlp.meta["performance"] = scores
             self.step += 1

@@ -24,6 +24,7 @@ from thinc.util import xp2torch
 from torch import Tensor, nn
 
 from ...errors import Errors
+from ...training.callbacks import ADAMW
 from ...training.frozen import frozen_names, mark_frozen
 from ...training.optimizer import AdamW, State
 from ...training.owners import Key, torch_shims
@@ -200,17 +201,28 @@ def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
 
 
 def find_optimizer(nlp: Language) -> Optional[AdamW]:
-    """Find the optimizer among the variables of the training loop that calls this;
-    spaCy hands it to no callback.
+    """Find the optimizer in the training loop that calls this; spaCy passes it to no
+    callback.
 
     RETURNS (Optional[AdamW]): None if it has not moved a tensor of the pipeline.
+    RAISES (ValueError): SP118 if the loop has no such optimizer in sight.
     """
     keys = {slot.key for slot in slots_of(nlp)}
-    for frame, _ in walk_stack(sys._getframe(1)):
-        for value in list(frame.f_locals.values()):
-            if isinstance(value, AdamW) and not keys.isdisjoint(value.states):
-                return value
-    return None
+    in_sight = [one for one in _things_in_sight(nlp) if isinstance(one, AdamW)]
+    if not in_sight:
+        raise ValueError(Errors.SP118.format(wanted=ADAMW))
+    found = (one for one in in_sight if not keys.isdisjoint(one.states))
+    return next(found, None)
+
+
+def _things_in_sight(nlp: Language) -> Iterator[Any]:
+    """YIELDS (Any): the variables of the callers and the attributes of their objects,
+    and the optimizer that a pipeline made for itself.
+    """
+    for frame, _ in walk_stack(sys._getframe(2)):
+        yield from list(frame.f_locals.values())
+        yield from list(getattr(frame.f_locals.get("self"), "__dict__", {}).values())
+    yield nlp._optimizer
 
 
 def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]:

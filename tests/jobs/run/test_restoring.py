@@ -144,6 +144,13 @@ def test_optimizer_is_not_found_outside_of_its_loop() -> None:
     assert find_optimizer(loop.nlp) is None
 
 
+def test_loop_without_an_optimizer_in_sight_is_told() -> None:
+    loop = trained_loop(2)
+    loop.nlp._optimizer = None
+    with pytest.raises(ValueError, match=r"SP118.*variable"):
+        find_optimizer(loop.nlp)
+
+
 def test_marks_of_frozen_parts_are_copied_and_not_stored() -> None:
     loop = trained_loop()
     set_frozen(loop.nlp.get_pipe(NAME), "encoder", True)
