@@ -12,9 +12,8 @@ from ..errors import Errors
 from .documents import to_docs, written_with_spaces
 from .formats.catalogue import FORMATS, detect_format, find_files
 from .formats.spacy_docs import load_docs
-from .lost import LostSpans
 from .options import DOC_DEFAULTS, READ_DEFAULTS, DocOptions, ReadOptions, check_choice
-from .records import Note, Record
+from .records import LostSpans, Note, Record
 from .spacy_files import SHARD_TOKENS, SpacyWriter
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 

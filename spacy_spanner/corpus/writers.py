@@ -13,9 +13,8 @@ from ..errors import Errors
 from ..files import Draft, DraftFolder
 from .documents import FLAGGED
 from .formats.columns import DOCSTART
-from .lost import DUPLICATE, LostSpans
-from .placing import CROSSING, EMPTY, crosses
-from .records import Lost
+from .records import CROSSING, DUPLICATE, EMPTY, Lost, LostSpans
+from .sentences import crosses
 from .tags import TokenSpan, encode_layers
 
 # Lines of a text, with any kind of line ends.

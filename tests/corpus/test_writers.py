@@ -17,8 +17,8 @@ from spacy_spanner.corpus.conversion import (
     read_docs,
     target_format,
 )
-from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
+from spacy_spanner.corpus.records import LostSpans
 from spacy_spanner.corpus.spacy_files import LeanDocBin, SpacyWriter, pack_groups
 from spacy_spanner.corpus.writers import BratWriter, ColumnsWriter, JsonlWriter
 

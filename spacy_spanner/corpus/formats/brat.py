@@ -10,9 +10,9 @@ from typing import Iterator, List, NamedTuple, Tuple
 
 from ...errors import Errors
 from ..discontinuous import EntityParts, join_parts, resolve_parts
+from ..markup import same_text
 from ..options import ReadOptions
-from ..records import CHARACTERS, DIFFERENT, Lost, Note, Record
-from ..sgml import same_text
+from ..records import DIFFERENT, Lost, Note, Record
 from ..text_files import fail, is_visible, read_lines, read_text
 
 _ENTITY = re.compile(
@@ -118,7 +118,6 @@ def _to_record(
         1,
         resolved.mentions,
         text=text,
-        unit=CHARACTERS,
         fragments=resolved.fragments,
         lost=lost + resolved.lost,
     )

@@ -8,9 +8,9 @@ the prefixes of the names in the ontology. Coordinated entities
 from pathlib import Path
 from typing import Iterator, List, Optional
 
+from ..markup import Node, read_xml
 from ..options import ReadOptions
-from ..records import CHARACTERS, Lost, Mention, Note, Record
-from ..xml_nodes import Node, read_xml
+from ..records import Lost, Mention, Note, Record
 
 FIVE = ("DNA", "RNA", "protein", "cell_line", "cell_type")
 SENTENCE, CONS = "sentence", "cons"
@@ -20,7 +20,6 @@ COORDINATED = "coordinated with another entity"
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of articles.
 
-    path (Path): the file.
     options (ReadOptions): uses `genia_classes`.
     note (Note): called with the number of entities of other classes.
     YIELDS (Record): articles with entities by characters.
@@ -90,7 +89,6 @@ class _ArticleReader:
             line,
             self.mentions,
             text=self.text,
-            unit=CHARACTERS,
             sentence_starts=self.starts,
             lost=self.lost,
         )

@@ -58,7 +58,6 @@ class Item(NamedTuple):
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of nested JSON.
 
-    path (Path): the file.
     options (ReadOptions): uses `ends`, `discontinuous` and `encoding`.
     note (Note): called with the detected kind of ends.
     YIELDS (Record): documents of tokens.

@@ -16,9 +16,9 @@ Ends are exclusive in all of them. `sentences` may contain the first character o
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from ..markup import same_text
 from ..options import ReadOptions
-from ..records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
-from ..sgml import same_text
+from ..records import DIFFERENT, Lost, Mention, Note, Record
 from ..text_files import JsonItem, fail, read_json_items
 from .nested_json import is_label, is_position
 
@@ -37,7 +37,6 @@ class Words(NamedTuple):
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of texts with entities by characters.
 
-    path (Path): the file.
     options (ReadOptions): uses `encoding` and `ends` (no known tool writes "inclusive"
         ends).
     note (Note): called with the numbers of skipped documents and annotations.
@@ -132,7 +131,6 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
         words=words.words if words else None,
         spaces=words.spaces if words else None,
         text=text,
-        unit=CHARACTERS,
         sentence_starts=_sentence_starts(value.get("sentences"), source, line),
         lost=lost,
     )

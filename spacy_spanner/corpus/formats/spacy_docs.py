@@ -16,7 +16,6 @@ from ..records import Lost, Mention, Note, Record
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file.
 
-    path (Path): the file.
     options (ReadOptions): uses `spans_key`; without this group, `doc.ents` are read.
     note (Note): called with the number of documents without both.
     YIELDS (Record): documents, with the number of the document as line.
