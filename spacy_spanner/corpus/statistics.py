@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ..evaluation.counts import nested_spans
+from ..evaluation.counts import crossing_spans, nested_spans
 from ..pipeline.annotations import annotated_spans
 from ..settings import Rule, at_least, one_of, probability, require
 from ..spans.table import SpanTable
@@ -173,21 +173,6 @@ def _count_entities(
         count.entities += 1
         count.tokens += end - start
         count.nested += span in nested
-
-
-def crossing_spans(spans: Set[TokenSpan]) -> Set[TokenSpan]:
-    """RETURNS (Set[TokenSpan]): spans that overlap another without containment."""
-    found: Set[TokenSpan] = set()
-    open_spans: List[TokenSpan] = []
-    for span in sorted(spans):
-        start, end, _ = span
-        open_spans = [other for other in open_spans if other[1] > start]
-        rivals = [o for o in open_spans if o[0] < start and o[1] < end]
-        found.update(rivals)
-        if rivals:
-            found.add(span)
-        open_spans.append(span)
-    return found
 
 
 def _count_reach(

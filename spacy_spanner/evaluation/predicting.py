@@ -8,9 +8,10 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
+from ..pipeline.component import SpanRecognizer
 from ..settings import DEFAULT_SPANS_KEY
-from .readings import Reading
-from .scorer import annotated_examples, read_example, score_spans
+from .counts import Reading
+from .scorer import annotated_examples, read_example
 from .thresholds import CURVE_FLOOR
 
 Track = Callable[..., Iterable[Any]]
@@ -78,6 +79,13 @@ def group_written_by(pipe: Any) -> Optional[str]:
     return getattr(pipe, "spans_key", key) if isinstance(key, str) else None
 
 
+def span_components(nlp: Language) -> Dict[str, Any]:
+    """RETURNS (Dict[str, SpanRecognizer]): components of this package by name."""
+    return {
+        name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)
+    }
+
+
 def read_corpus(
     path: Path, nlp: Language, key: str = DEFAULT_SPANS_KEY
 ) -> List[Example]:
@@ -119,13 +127,6 @@ def predict(
     docs = nlp.pipe(eg.predicted.copy() for eg in examples)
     tracked = track(docs, total=len(examples), what="Predicting")
     return [Example(doc, eg.reference) for doc, eg in zip(tracked, examples)]
-
-
-def score_pipeline(
-    nlp: Language, examples: Iterable[Example], key: str, *, track: Track = untracked
-) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): scores of the predicted spans; see `score_spans`."""
-    return score_spans(predict(nlp, examples, track=track), spans_key=key)
 
 
 def read_predictions(

@@ -5,13 +5,13 @@ threshold are those at a lower one that score high enough, and one prediction wi
 threshold gives the whole curve.
 """
 
+from itertools import groupby
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from ..spans.table import Bools, Floats
-from .counts import f_beta
-from .readings import Reading
+from .counts import Counts, Reading, f_beta
 
 # Lowest threshold of curves; below it, models predict nearly every possible span.
 CURVE_FLOOR = 0.05
@@ -81,10 +81,9 @@ def threshold_curve(
     points = []
     for threshold, place in zip(grid, first.tolist()):
         n_right, n_predicted = int(right_from[place]), len(score) - place
-        precision = n_right / n_predicted if n_predicted else 0.0
-        recall = n_right / spans.n_gold if spans.n_gold else 0.0
-        f_score = f_beta(precision, recall)
-        points.append(CurvePoint(threshold, precision, recall, f_score, n_predicted))
+        one = Counts(n_right, spans.n_gold, n_right, n_predicted)
+        scores = one.precision, one.recall, one.f_score
+        points.append(CurvePoint(threshold, *scores, n_predicted))
     return points
 
 
@@ -111,16 +110,9 @@ def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
     """
     values = [objective(point) for point in curve]
     best = max(values)
-    runs: List[List[int]] = []
-    for place, value in enumerate(values):
-        if best - value > 1e-9:
-            continue
-        if runs and runs[-1][-1] == place - 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    longest = max(runs, key=len)
-    return curve[longest[(len(longest) - 1) // 2]]
+    runs = groupby(zip(curve, values), key=lambda pair: best - pair[1] <= 1e-9)
+    longest = max((list(run) for is_best, run in runs if is_best), key=len)
+    return longest[(len(longest) - 1) // 2][0]
 
 
 def best_threshold(

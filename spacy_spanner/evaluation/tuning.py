@@ -8,17 +8,17 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..pipeline.temperature import fit_temperature
-from .counts import by_type, count_groups
+from .counts import Reading, by_type, count_groups
 from .predicting import (
     SpanSource,
     Track,
     find_source,
+    predict,
     read_corpus,
     read_unfiltered,
-    score_pipeline,
     untracked,
 )
-from .readings import Reading
+from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
     Objective,
@@ -161,6 +161,7 @@ def _measure(
     """RETURNS (Dict[str, Dict[str, Any]]): P, R, F1 and ECE of each corpus."""
     result = {}
     for name, examples in corpora.items():
-        scores = score_pipeline(nlp, examples, source.key, track=track)
+        found = predict(nlp, examples, track=track)
+        scores = score_spans(found, spans_key=source.key)
         result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
     return result

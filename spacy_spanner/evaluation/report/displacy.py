@@ -55,7 +55,7 @@ def _layout_order(span: Dict[str, Any]) -> Tuple[int, int, str]:
 def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
     """Render a sentence with its spans.
 
-    item (Dict[str, Any]): see `error_list.find_errors`.
+    item (Dict[str, Any]): see `error_analysis.find_errors`.
     colors (Dict[str, int]): colour of each label.
     RETURNS (str): HTML without scripts.
     """
@@ -111,7 +111,7 @@ def score_text(score: Optional[float]) -> str:
 def explain(error: Dict[str, Any]) -> str:
     """Describe an error in words.
 
-    error (Dict[str, Any]): one of the `errors` of `error_list.find_errors`.
+    error (Dict[str, Any]): one of the `errors` of `error_analysis.find_errors`.
     RETURNS (str): HTML.
     """
     gold, predicted = (_named(error[side]) for side in SIDES)

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...counts import shortest_length
 from ...tables import percent
-from .grids import draw_cell, frame_grid
 from .style import (
     BLUE,
     GREEN,
@@ -14,6 +13,8 @@ from .style import (
     MUTED,
     ORANGE,
     RED,
+    draw_cell,
+    frame_grid,
     new_figure,
     panel_grid,
     percent_axis,

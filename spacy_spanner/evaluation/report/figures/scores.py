@@ -4,11 +4,14 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
 from .style import (
     BLUE,
+    GREEN,
     INK,
     MUTED,
     ORANGE,
     RED,
     RULE,
+    draw_cell,
+    frame_grid,
     histogram_axis,
     new_figure,
     panel_grid,
@@ -26,6 +29,8 @@ Curve = List[Dict[str, float]]
 MAX_PANELS = 18
 # Maximum number of rows in a figure; tables have all of them.
 MAX_ROWS = 30
+# Maximum number of labels in a figure; the JSON file has all of them.
+MAX_LABELS = 24
 KIND_TITLES = {
     "label": "wrong label only",
     "boundary": "wrong boundaries only",
@@ -144,6 +149,70 @@ def kinds_figure(kinds: Dict[str, int]) -> "Figure":
     axes.set_xticks([])
     axes.grid(False)
     axes.spines["bottom"].set_visible(False)
+    return figure
+
+
+@styled
+def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
+    """Draw the confusion of labels, shaded by the share of each row.
+
+    confusion (Dict[str, Any]): see `confusion.label_confusion`.
+    RETURNS (Figure): a grid of the most frequent labels.
+    """
+    kept = _most_frequent(confusion["counts"])
+    labels = [confusion["labels"][place] for place in kept]
+    counts = [[confusion["counts"][row][column] for column in kept] for row in kept]
+    size = len(labels)
+    figure, axes = new_figure(1.5 + max(0.5 * size, 1.8), 1.2 + max(0.38 * size, 1.4))
+    for row, values in enumerate(counts):
+        total = max(sum(values), 1)
+        for column, value in enumerate(values):
+            # The last row and column count spurious and missed spans.
+            color = BLUE if row == column else RED
+            text = f"{value:,}" if value else ""
+            draw_cell(axes, (row, column), text, value / total, color)
+    frame_grid(axes, labels, labels, "predicted", "gold")
+    return figure
+
+
+def _most_frequent(counts: Sequence[Sequence[int]]) -> List[int]:
+    """RETURNS (List[int]): indices of the labels to show, including "(none)"."""
+    last = len(counts) - 1
+    totals = {
+        place: sum(counts[place]) + sum(row[place] for row in counts)
+        for place in range(last)
+    }
+    frequent = sorted(totals, key=lambda place: -totals[place])[:MAX_LABELS]
+    return [*sorted(frequent), last]
+
+
+@styled
+def offset_figure(table: Dict[str, Any]) -> "Figure":
+    """Draw the offsets of the boundaries of overlapping spans.
+
+    table (Dict[str, Any]): see `confusion.offset_table`.
+    RETURNS (Figure): a grid; the middle, with correct boundaries, is green.
+    """
+    names = [f"{offset:+d}" if offset else "0" for offset in table["offsets"]]
+    limit = table["offsets"][-1]
+    names[0], names[-1] = f"<={names[0]}", f">={names[-1]}"
+    figure, axes = new_figure(4.4, 3.4)
+    middle = limit
+    wrong = [
+        value
+        for row, values in enumerate(table["counts"])
+        for column, value in enumerate(values)
+        if (row, column) != (middle, middle)
+    ]
+    most = max([*wrong, 1])
+    for row, values in enumerate(table["counts"]):
+        for column, value in enumerate(values):
+            right = row == column == middle
+            share = 0.35 if right and value else value / most
+            text = f"{value:,}" if value else ""
+            draw_cell(axes, (row, column), text, share, GREEN if right else RED)
+    bottom, left = "end: predicted minus gold", "start: predicted - gold"
+    frame_grid(axes, names, names, bottom, left)
     return figure
 
 

@@ -9,9 +9,9 @@ from confection import try_load_json
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import Errors
-from ..predicting import Track, predict, untracked
-from ..scorer import score_spans
+from ..errors import Errors
+from .predicting import Track, predict, untracked
+from .scorer import score_spans
 
 
 class Axis(NamedTuple):
