@@ -31,7 +31,7 @@ def debug_data_cli(
     from spacy.cli._util import parse_config_overrides
 
     from ..files import write_json
-    from ..preflight.training_data import debug_data
+    from ..preflight.data_check import debug_data
 
     with plain_errors():
         prepare(code=code_path)

@@ -38,7 +38,7 @@ def init_config_cli(
 ) -> None:
     """Write a complete training config with comments."""
     from ..files import require_absent, write_text
-    from ..preflight.comments import write_config
+    from ..preflight.config_text import write_config
     from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
