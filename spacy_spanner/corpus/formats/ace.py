@@ -57,12 +57,9 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
 
 def choose_documents(names: List[str], options: ReadOptions, source: str) -> List[str]:
-    """Choose the documents to read.
+    """RETURNS (List[str]): the names of the documents to read, in the order of the list
+    in `options`, where they may have folders and endings; without a list, all, sorted.
 
-    names (List[str]): names of the existing documents.
-    options (ReadOptions): uses `documents`, with or without folders and endings.
-    source (str): name of the folder.
-    RETURNS (List[str]): names in the order of the list; without a list, all, sorted.
     RAISES (ValueError): SP055 if documents of the list are missing.
     """
     if options.documents is None:

@@ -79,12 +79,7 @@ def parse_sentence(
 def read_documents(
     lines: Iterable[str], *, source: str = "<text>"
 ) -> Iterator[List[BracketedSentence]]:
-    """Group the lines of a file into documents.
-
-    lines (Iterable[str]): the lines.
-    source (str): name of the file, for messages.
-    YIELDS (List[BracketedSentence]): the sentences of a document.
-    """
+    """YIELDS (List[BracketedSentence]): the sentences of each document."""
     rows = ((number, line.strip()) for number, line in enumerate(lines, start=1))
     rows = (row for row in rows if not row[1].startswith("#"))
     for has_text, group in groupby(rows, key=lambda row: bool(row[1])):

@@ -87,9 +87,7 @@ def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Lay
     something else (such as parts of speech), only the last column is used, because
     chunks look like tags too.
 
-    head (Iterable[str]): the first lines.
     tag_columns (Tuple[int, ...]): tag columns given by the user.
-    RETURNS (Layout): the layout.
     """
     rows = [split_columns(line) for line in head if line.strip()]
     documents = any(row[0].startswith(DOCSTART) for row in rows)
@@ -159,12 +157,8 @@ def _is_tag(text: str) -> bool:
 def read_sentences(
     lines: Iterable[str], layout: Layout, *, source: str = "<text>"
 ) -> Iterator[TaggedSentence]:
-    """Group the lines of a file into sentences.
+    """YIELDS (TaggedSentence): sentences; one without tokens begins a document.
 
-    lines (Iterable[str]): the lines.
-    layout (Layout): the layout of the file.
-    source (str): name of the file, for messages.
-    YIELDS (TaggedSentence): sentences; one without tokens at the start of a document.
     RAISES (ValueError): SP001 with the line, if it is broken.
     """
     numbered = enumerate(lines, start=1)

@@ -28,8 +28,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     others = 0
     for article in read_xml(path, "article"):
         reader = _ArticleReader(path.name, five=options.genia_classes == "five")
-        for number, sentence in enumerate(article.elements(SENTENCE)):
-            reader.add_sentence(sentence, first=number == 0)
+        for sentence in article.elements(SENTENCE):
+            reader.add_sentence(sentence)
         others += reader.others
         yield reader.record(article.line)
     if others:
@@ -48,8 +48,8 @@ class _ArticleReader:
         self.lost: List[Lost] = []
         self.others = 0
 
-    def add_sentence(self, sentence: Node, *, first: bool) -> None:
-        self.text += "" if first else " "
+    def add_sentence(self, sentence: Node) -> None:
+        self.text += " " if self.starts else ""
         self.starts.append(len(self.text))
         self._add(sentence)
 
@@ -74,8 +74,8 @@ class _ArticleReader:
             label = "+".join(known)
             self.lost.append(Lost(self.source, node.line, text, label, COORDINATED))
         else:
-            mention = Mention(start, len(self.text), known[0], node.line)
-            self.mentions.append(mention)
+            end = len(self.text)
+            self.mentions.append(Mention(start, end, known[0], node.line))
 
     def _label(self, name: str) -> Optional[str]:
         name = name.removeprefix("G#")
