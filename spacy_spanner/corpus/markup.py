@@ -38,10 +38,8 @@ class PlainText(NamedTuple):
     stop: int
 
     def find(self, start: int, end: int) -> Optional[Tuple[int, int]]:
-        """Find the characters of an annotation.
-
-        start, end (int): offsets as counted by the annotation; `end` is exclusive.
-        RETURNS (Optional[Tuple[int, int]]): None if they are not in the text.
+        """RETURNS (Optional[Tuple[int, int]]): the characters of an annotation; None if
+        they are not in the text.
         """
         first = bisect_left(self.places, start)
         last = bisect_right(self.places, end - 1)
@@ -50,13 +48,10 @@ class PlainText(NamedTuple):
 
 
 def strip_markup(raw: str, *, count_tags: bool, region: Tuple[int, int]) -> PlainText:
-    """Extract the text of a region.
+    """RETURNS (PlainText): the text of a region of a file.
 
-    raw (str): content of the file.
     count_tags (bool): whether offsets of the annotation count the characters of tags;
         they always count the unresolved escapes, such as `&amp;`.
-    region (Tuple[int, int]): start and end of the region in the file.
-    RETURNS (PlainText): the text.
     """
     text: List[str] = []
     places: List[int] = []
@@ -180,11 +175,8 @@ class _Builder:
 
 
 def read_xml(path: Path, wanted: str) -> Iterator[Node]:
-    """Read the elements with a certain name.
+    """YIELDS (Node): the outermost elements with this name, with their content.
 
-    path (Path): the file.
-    wanted (str): name of the elements.
-    YIELDS (Node): the outermost elements with this name, with their content.
     RAISES (ValueError): SP001 if the file is not XML.
     """
     builder = _Builder(path.name, wanted)

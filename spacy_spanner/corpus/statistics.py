@@ -96,13 +96,10 @@ class Statistics:
 
     def to_dict(self) -> Dict[str, Any]:
         """RETURNS (Dict[str, Any]): all counts, for JSON."""
-        values = dict(vars(self))
-        values["reach"] = dict(vars(self.reach))
-        values["labels"] = {
-            label: dict(vars(count)) for label, count in sorted(self.labels.items())
-        }
-        values["lengths"] = {str(n): self.lengths[n] for n in sorted(self.lengths)}
-        return values
+        labels = {name: dict(vars(one)) for name, one in sorted(self.labels.items())}
+        lengths = {str(n): self.lengths[n] for n in sorted(self.lengths)}
+        reach = dict(vars(self.reach))
+        return {**vars(self), "reach": reach, "labels": labels, "lengths": lengths}
 
 
 def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
@@ -183,13 +180,8 @@ def _count_reach(
     found.in_width += int((table.end - table.start <= reach.max_width).sum())
     if not table.n_spans:
         return
-    windows = plan_windows(
-        [length],
-        [starts],
-        mode=reach.window,
-        max_window=reach.max_window,
-        stride=reach.stride,
-    )
+    limits = {"max_window": reach.max_window, "stride": reach.stride}
+    windows = plan_windows([length], [starts], mode=reach.window, **limits)
     inside = spans_in_windows(table, windows.start, windows.end).reachable
     found.in_window += int(inside.sum())
     longest = windows.lengths.max(initial=0)

@@ -35,10 +35,9 @@ def count_matrix(
 
 
 def prf_of(counts: Doubles) -> Doubles:
-    """Compute the scores of an array of counts.
+    """RETURNS (Doubles): precision, recall, F1; 0 if undefined. (..., 3)
 
     counts (Doubles): found, gold, right, predicted. (..., 4)
-    RETURNS (Doubles): precision, recall, F1; 0 if undefined. (..., 3)
     """
     found, gold, right, predicted = np.moveaxis(counts, -1, 0)
     precision = right / np.maximum(predicted, 1)
@@ -82,10 +81,8 @@ def intervals(
     """Estimate confidence intervals of the scores.
 
     readings (Sequence[Reading]): documents.
-    group (Grouping): how to group the spans.
-    names (Sequence[str]): names of the groups.
-    seed (int): random seed.
-    n_samples (int): number of bootstrap samples.
+    group (Grouping), names (Sequence[str]): how to group the spans, and the groups.
+    seed (int), n_samples (int): random seed, and number of bootstrap samples.
     RETURNS (Optional[Dict[str, Dict[str, Interval]]]): 95 % intervals of `p`, `r` and
         `f` by group; None for fewer than two documents.
     """

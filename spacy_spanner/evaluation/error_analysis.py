@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
-from spacy.tokens import Doc
 from spacy.training import Example
 
 from .counts import Reading, SpanKey
@@ -26,7 +25,6 @@ MAX_SEGMENT = 60
 def label_confusion(matches: Iterable[Match]) -> Dict[str, Any]:
     """Compute the confusion matrix of labels.
 
-    matches (Iterable[Match]): matches of all documents.
     RETURNS (Dict[str, Any]): `labels`, and `counts` with gold labels as rows and
         predicted labels as columns. The last row and column, "(none)", count spurious
         and missed spans.
@@ -42,12 +40,8 @@ def label_confusion(matches: Iterable[Match]) -> Dict[str, Any]:
 
 
 def frequent_confusions(confusion: Dict[str, Any], limit: int) -> List[Dict[str, Any]]:
-    """List the most frequent confusions of labels.
-
-    confusion (Dict[str, Any]): see `label_confusion`.
-    limit (int): maximum length of the list.
-    RETURNS (List[Dict[str, Any]]): `gold`, `predicted`, `spans`, most frequent first,
-        without missed and spurious spans.
+    """RETURNS (List[Dict[str, Any]]): the most frequent confusions of `label_confusion`
+    (`gold`, `predicted`, `spans`), without missed and spurious spans.
     """
     labels = confusion["labels"][:-1]
     rows = [
@@ -67,10 +61,8 @@ def boundary_errors(matches: Iterable[Match]) -> Dict[str, int]:
 
 
 def boundary_kind(start: int, end: int) -> str:
-    """Classify the error of a predicted span.
-
-    start, end (int): offsets of its boundaries from those of the gold span.
-    RETURNS (str): "longer", "shorter" or "shifted".
+    """RETURNS (str): one of `BOUNDARY_KINDS`, by the offsets of the predicted span from
+    the gold span.
     """
     if start <= 0 and end >= 0:
         return "longer"
@@ -80,7 +72,6 @@ def boundary_kind(start: int, end: int) -> str:
 def offset_table(matches: Iterable[Match], limit: int = MAX_OFFSET) -> Dict[str, Any]:
     """Count the offsets of the boundaries of overlapping spans.
 
-    matches (Iterable[Match]): matches of all documents.
     limit (int): larger offsets are clipped to this one.
     RETURNS (Dict[str, Any]): `offsets`, from -limit to limit, and `counts` with offsets
         of the start as rows and of the end as columns. An offset is the predicted
@@ -202,24 +193,17 @@ def _explain(
 
 
 def sentence_bounds(example: Example) -> List[int]:
-    """Find the sentence boundaries on the tokens of the reference.
-
-    example (Example): boundaries of the reference are preferred to predicted ones.
-    RETURNS (List[int]): starts of sentences, followed by the number of tokens.
+    """RETURNS (List[int]): starts of sentences on the tokens of the reference, of which
+    its own are preferred to predicted ones; and the number of tokens.
     """
     doc = example.reference
     starts = {0, len(doc)}
     if doc.has_annotation("SENT_START"):
         starts.update(sent.start for sent in doc.sents)
     elif example.predicted.has_annotation("SENT_START"):
-        starts.update(_aligned_starts(example.predicted, doc))
+        offsets = {sent.start_char for sent in example.predicted.sents}
+        starts.update(token.i for token in doc if token.idx in offsets)
     return sorted(starts)
-
-
-def _aligned_starts(predicted: Doc, reference: Doc) -> Iterable[int]:
-    """RETURNS (Iterable[int]): predicted starts of sentences, on reference tokens."""
-    offsets = {predicted[sent.start].idx for sent in predicted.sents}
-    return [token.i for token in reference if token.idx in offsets]
 
 
 def segments(bounds: List[int], spans: Iterable[SpanKey]) -> List[Tuple[int, int]]:

@@ -65,10 +65,8 @@ def weights_of(model: Model) -> Iterator[Weight]:
 
 
 def random_direction(weights: Sequence[Any], rng: np.random.Generator) -> List[Any]:
-    """Draw a random direction with the norm of each weight.
-
-    weights (Sequence[Any]): arrays or tensors.
-    RETURNS (List[Any]): values of the same shapes, types and norms.
+    """RETURNS (List[Any]): random arrays or tensors with the shapes, types and norms of
+    the weights.
     """
     direction = []
     for values in weights:
@@ -120,10 +118,8 @@ def loss_landscape(
 
 
 def find_component(nlp: Language, name: str = "") -> str:
-    """Find the component of this package to analyse.
+    """RETURNS (str): the component to analyse, named if there are several.
 
-    name (str): its name; required if there are several.
-    RETURNS (str): the name.
     RAISES (ValueError): SP079 if there is none, or several and no name.
     """
     names = list(span_components(nlp))
@@ -151,7 +147,6 @@ def prepare_examples(
 def mean_loss(pipe: Any, examples: Sequence[Example]) -> float:
     """Compute the loss on hard targets, with the same random numbers each time.
 
-    pipe (SpanRecognizer): the component.
     examples (Sequence[Example]): see `prepare_examples`.
     RETURNS (float): mean over batches, weighted by their number of documents; within a
         batch, the mean over windows. 0 without documents.

@@ -111,10 +111,8 @@ def _overlapping(
 
 
 def match_reading(reading: Reading) -> List[Match]:
-    """Match the gold and predicted spans of a document.
-
-    reading (Reading): the document.
-    RETURNS (List[Match]): in document order; each span is part of exactly one match.
+    """RETURNS (List[Match]): the spans of a document, in its order; each is part of
+    exactly one match.
     """
     gold, predicted = set(reading.gold), set(reading.predicted)
     matches = []
@@ -137,10 +135,8 @@ def count_kinds(matches: Iterable[Match]) -> Dict[str, int]:
 def partial_scores(readings: Iterable[Reading]) -> Dict[str, Dict[str, Any]]:
     """Compute scores with credit for partial matches.
 
-    readings (Iterable[Reading]): documents.
-    RETURNS (Dict[str, Dict[str, Any]]): by name of the score (see `PARTIAL_SCORES`),
-        the `credit` in points, and `p`, `r`, `f`, which are None if there are neither
-        gold nor predicted spans.
+    RETURNS (Dict[str, Dict[str, Any]]): for each of `PARTIAL_SCORES`, the `credit` in
+        points, and `p`, `r`, `f`, which are None if there are no spans.
     """
     credit = dict.fromkeys(PARTIAL_SCORES, 0.0)
     n_gold = n_predicted = 0

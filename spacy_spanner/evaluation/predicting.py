@@ -61,12 +61,9 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
         return ([s for s in sources if s.key == key] or [SpanSource(key)])[-1]
     keys = sorted({source.key for source in sources})
     if len(keys) != 1:
-        raise ValueError(
-            Errors.SP071.format(
-                pipeline=", ".join(nlp.pipe_names) or "no component",
-                keys=", ".join(map(repr, keys)) or "none",
-            )
-        )
+        pipeline = ", ".join(nlp.pipe_names) or "no component"
+        existing = ", ".join(map(repr, keys)) or "none"
+        raise ValueError(Errors.SP071.format(pipeline=pipeline, keys=existing))
     return sources[-1]
 
 
@@ -89,12 +86,10 @@ def span_components(nlp: Language) -> Dict[str, Any]:
 def read_corpus(
     path: Path, nlp: Language, key: str = DEFAULT_SPANS_KEY
 ) -> List[Example]:
-    """Read annotated documents.
+    """RETURNS (List[Example]): the annotated documents of a `.spacy` file or a folder.
 
-    path (Path): a `.spacy` file, or a folder of them.
     nlp (Language): the pipeline, which creates the documents to predict.
     key (str): the span group with the gold spans.
-    RETURNS (List[Example]): annotated examples.
     RAISES (ValueError): SP072 for an unreadable file, SP073 without annotation.
     """
     if not path.exists():
@@ -117,11 +112,10 @@ def read_corpus(
 def predict(
     nlp: Language, examples: Iterable[Example], *, track: Track = untracked
 ) -> List[Example]:
-    """Run the pipeline on copies of the documents.
+    """RETURNS (List[Example]): the same references with predicted documents, which are
+    copies.
 
-    examples (Iterable[Example]): annotated examples, which are not modified.
     track (Track): reports the progress.
-    RETURNS (List[Example]): the same references with predicted documents.
     """
     examples = list(examples)
     docs = nlp.pipe(eg.predicted.copy() for eg in examples)

@@ -174,11 +174,10 @@ def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:
 
 
 def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBin]:
-    """Sort spans into ten bins of equal width by their score.
+    """RETURNS (List[ReliabilityBin]): spans in bins of equal width by their score.
 
     confidence (Floats): scores in [0, 1]. Shape: (span,)
     correct (Floats): 1 for correct spans. Shape: (span,)
-    RETURNS (List[ReliabilityBin]): all bins, in order.
     """
     last = N_CALIBRATION_BINS - 1
     index = np.minimum((confidence * N_CALIBRATION_BINS).astype(int), last)
@@ -194,11 +193,8 @@ def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBi
 
 
 def calibration_error(table: Sequence[ReliabilityBin]) -> Optional[float]:
-    """Compute the expected calibration error: Σ_bins share of spans × |mean score -
-    share of correct spans|.
-
-    table (Sequence[ReliabilityBin]): see `reliability_table`.
-    RETURNS (Optional[float]): the error; None if the table is empty.
+    """RETURNS (Optional[float]): the expected calibration error, Σ_bins share of spans
+    × |mean score - share of correct spans|; None if the table is empty.
     """
     total = sum(row.n_spans for row in table)
     gaps = [

@@ -45,11 +45,9 @@ class ScoredSpans(NamedTuple):
 def scored_spans(
     readings: Iterable[Reading], label: Optional[str] = None
 ) -> ScoredSpans:
-    """Collect the spans for a curve.
+    """RETURNS (ScoredSpans): the spans for a curve, of one label or of all.
 
     readings (Iterable[Reading]): documents, predicted with a low threshold.
-    label (Optional[str]): use only the spans of this label.
-    RETURNS (ScoredSpans): predicted spans in any order.
     """
     score: List[float] = []
     right: List[bool] = []
@@ -66,12 +64,8 @@ def scored_spans(
 def threshold_curve(
     spans: ScoredSpans, grid: Sequence[float] = GRID
 ) -> List[CurvePoint]:
-    """Compute precision, recall and F1 for each threshold of a grid.
-
-    spans (ScoredSpans): see `scored_spans`.
-    grid (Sequence[float]): thresholds, ascending.
-    RETURNS (List[CurvePoint]): one point per threshold. Precision is 0 if nothing is
-        predicted, as in the scorer.
+    """RETURNS (List[CurvePoint]): scores for each threshold of an ascending grid.
+    Precision is 0 if nothing is predicted, as in the scorer.
     """
     order = np.argsort(spans.score, kind="stable")
     score, right = spans.score[order], spans.right[order]
@@ -103,10 +97,8 @@ def recall_at_precision(minimum: float) -> Objective:
 
 
 def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
-    """Choose the best point of a curve.
-
-    RETURNS (CurvePoint): the best point; of equally good ones, the middle of the
-        longest run, which is the safest choice for other data.
+    """RETURNS (CurvePoint): the best point of a curve; of equally good ones, the middle
+    of the longest run, which is the safest choice for other data.
     """
     values = [objective(point) for point in curve]
     best = max(values)

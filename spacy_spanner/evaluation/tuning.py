@@ -120,11 +120,9 @@ def read_settings(source: SpanSource) -> Dict[str, Any]:
 
 
 def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]:
-    """Choose the best thresholds.
+    """RETURNS (Dict[str, Any]): the best common `threshold`, and `label_thresholds`.
 
     readings (Sequence[Reading]): documents, predicted with a low threshold.
-    goal (Goal): what to optimise.
-    RETURNS (Dict[str, Any]): the common `threshold`, and `label_thresholds`.
     """
     common = best_threshold(readings, goal.objective)
     by_label: Dict[str, float] = {}
@@ -139,7 +137,7 @@ def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]
 def _unfiltered(
     nlp: Language, source: SpanSource, examples: List[Example], track: Track
 ) -> List[Reading]:
-    """Predict with a low threshold.
+    """RETURNS (List[Reading]): spans that are predicted with a low threshold.
 
     RAISES (ValueError): SP161 without spans, SP075 for spans without scores.
     """

@@ -56,11 +56,9 @@ class SplitSurvey(NamedTuple):
 
 
 def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
-    """Count one part of a corpus.
+    """RETURNS (SplitSurvey): the counts of the documents of one part.
 
-    examples (Sequence[Example]): its documents.
     key (str): see `annotations.annotated_spans`.
-    RETURNS (SplitSurvey): the counts.
     """
     labels: Counter = Counter()
     overlaps: Counter = Counter(flat=0, nested=0, crossing=0, same=0)
@@ -98,7 +96,6 @@ def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
 def count_overlaps(spans: Set[SpanKey]) -> Dict[str, int]:
     """Count how the spans of a document overlap.
 
-    spans (Set[SpanKey]): start, end and label of each span.
     RETURNS (Dict[str, int]): number of spans that are "flat" (share no token with
         another span) or "nested" (share one), and among the nested those that are
         "crossing" (overlap another span and neither contains the other) or have the

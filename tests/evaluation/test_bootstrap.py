@@ -64,7 +64,7 @@ def test_intervals_of_certainty_have_no_width() -> None:
     found = intervals([RIGHT] * 4, group=by_type, names=["A", "C"], n_samples=50)
     assert found is not None
     assert found["A"]["f"] == [1.0, 1.0]
-    assert found["C"]["f"] == (0.0, 0.0)
+    assert found["C"]["f"] == [0.0, 0.0]
 
 
 def test_intervals_leave_out_samples_without_spans() -> None:

@@ -104,8 +104,8 @@ def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) 
     if first is None:
         return 0
     if inclusive and exclusive:
-        lines = {"line": inclusive.line, "other": exclusive.line}
-        raise ValueError(Errors.SP052.format(source=source, **lines))
+        line, other = inclusive.line, exclusive.line
+        raise ValueError(Errors.SP052.format(source=source, line=line, other=other))
     evidence = inclusive or exclusive
     if evidence is None:
         raise ValueError(Errors.SP051.format(source=source, line=first.line))
