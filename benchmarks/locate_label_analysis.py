@@ -30,11 +30,10 @@ from spacy.training import Example
 from torch import Tensor
 from wasabi import table
 
-from spacy_spanner.evaluation.analyses.dev_loss import prepare_examples
-from spacy_spanner.evaluation.counts import count_groups
+from spacy_spanner.evaluation.counts import Reading, SpanKey, count_groups
+from spacy_spanner.evaluation.landscape import prepare_examples
 from spacy_spanner.evaluation.predicting import read_corpus as read_spacy
 from spacy_spanner.evaluation.predicting import read_predictions
-from spacy_spanner.evaluation.readings import Reading, SpanKey
 from spacy_spanner.layers.torch_head import HeadWork
 from spacy_spanner.models.locate_label.codec import Located, LocateLabelCodec
 from spacy_spanner.models.locate_label.module import SpanReader, Spans

@@ -9,7 +9,7 @@ from datasets import SPANS_KEY, SPLITS, Dataset, get_dataset
 from spacy.tokens import Doc
 from wasabi import msg
 
-from spacy_spanner.corpus.lost import LostSpans
+from spacy_spanner.corpus.records import LostSpans
 from spacy_spanner.corpus.spacy_files import SpacyWriter
 
 

@@ -8,8 +8,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_spanner.corpus.conversion import read_docs
-from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
+from spacy_spanner.corpus.records import LostSpans
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"

@@ -23,7 +23,7 @@ except PackageNotFoundError:  # run from a folder that was never installed
 # The public names, with the modules that they live in.
 _PUBLIC: Dict[str, str] = {
     "AdamW": "training.optimizer",
-    "LostSpans": "corpus.lost",
+    "LostSpans": "corpus.records",
     "SPARK_COLUMNS": "jobs.annotate.frames",
     "SpanAnnotator": "jobs.annotate.annotator",
     "SpanRecognizer": "pipeline.component",
@@ -73,6 +73,7 @@ _MOVED: Dict[str, str] = {
     "codec": "models.codec",
     "component": "pipeline.component",
     "corpus.convert": "corpus.conversion",
+    "corpus.lost": "corpus.records",
     "corpus.rows": "corpus.formats.dataset_rows",
     "gold": "pipeline.gold",
     "model_card": "evaluation.card",

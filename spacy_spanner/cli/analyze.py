@@ -32,7 +32,7 @@ def landscape_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Plot the loss along a random direction through the trained weights."""
-    from ..evaluation.analyses.landscape import loss_landscape
+    from ..evaluation.landscape import loss_landscape
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import landscape_figure
 
@@ -83,10 +83,10 @@ def offsets_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Plot by how many tokens predicted boundaries differ from the gold."""
-    from ..evaluation.confusion import offset_table
+    from ..evaluation.error_analysis import offset_table
     from ..evaluation.matching import match_reading
     from ..evaluation.predicting import find_source, read_corpus, read_predictions
-    from ..evaluation.report.figures.grids import offset_figure
+    from ..evaluation.report.figures.scores import offset_figure
 
     with ready(gpu_id, code_path):
         nlp = load_model(model)
@@ -110,9 +110,9 @@ def grid_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Plot F1 and speed over two settings, such as steps and spans (diffusion)."""
-    from ..evaluation.analyses.settings_grid import parse_axis, settings_grid
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import grid_figure
+    from ..evaluation.settings_grid import parse_axis, settings_grid
 
     with ready(gpu_id, code_path):
         axes = {"rows": parse_axis(rows), "columns": parse_axis(columns)}
@@ -128,7 +128,7 @@ def component_and_key(nlp: Language, component: str) -> Tuple[str, str]:
 
     RAISES (ValueError): SP079 where it is not clear which component is meant.
     """
-    from ..evaluation.analyses.dev_loss import find_component
+    from ..evaluation.landscape import find_component
 
     name = find_component(nlp, component)
     return name, nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]

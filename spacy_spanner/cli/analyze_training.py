@@ -68,7 +68,7 @@ def vary(default: str) -> Tuple[Any, Callable[[Any, str], List[Any]]]:
     )
 
     def variants(plan: Any, text: str) -> List[Any]:
-        from ..evaluation.analyses.settings_grid import parse_axis
+        from ..evaluation.settings_grid import parse_axis
         from ..jobs.search.variants import sweep
 
         return sweep(*parse_axis(text or f"{default_setting(plan)}={default}"))
@@ -89,7 +89,7 @@ def default_setting(plan: Any) -> str:
     from spacy.util import load_config, load_model_from_config
 
     from ..errors import Errors
-    from ..evaluation.analyses.dev_loss import find_component
+    from ..evaluation.landscape import find_component
 
     config = load_config(plan.config, overrides=plan.overrides, interpolate=True)
     nlp = load_model_from_config(config, auto_fill=True)

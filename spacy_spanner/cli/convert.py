@@ -106,8 +106,8 @@ def convert(
     import spacy
 
     from ..corpus.conversion import convert_corpus
-    from ..corpus.lost import LostSpans
     from ..corpus.options import DocOptions, ReadOptions
+    from ..corpus.records import LostSpans
     from ..corpus.text_files import read_text
 
     choices["tag_columns"] = parse_numbers(choices["tag_columns"], "tag-columns")

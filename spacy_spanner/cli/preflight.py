@@ -37,7 +37,7 @@ def init_config_cli(
 ) -> None:
     """Write a complete training config with comments."""
     from ..files import require_absent, write_text
-    from ..preflight.comments import write_config
+    from ..preflight.config_text import write_config
     from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
@@ -74,7 +74,7 @@ def debug_data_cli(
     from spacy.cli._util import parse_config_overrides
 
     from ..files import write_json
-    from ..preflight.training_data import debug_data
+    from ..preflight.data_check import debug_data
 
     with ready(code=code_path):
         checks = debug_data(config, parse_config_overrides(ctx.args), test=test)

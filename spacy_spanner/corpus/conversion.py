@@ -12,9 +12,8 @@ from ..errors import Errors
 from .documents import to_docs, written_with_spaces
 from .formats.catalogue import FORMATS, detect_format, find_files
 from .formats.spacy_docs import load_docs
-from .lost import LostSpans
 from .options import DOC_DEFAULTS, READ_DEFAULTS, DocOptions, ReadOptions, check_choice
-from .records import Note, Record
+from .records import LostSpans, Note, Record
 from .spacy_files import SHARD_TOKENS, SpacyWriter
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 
@@ -77,14 +76,9 @@ def read_records(
     options: ReadOptions = READ_DEFAULTS,
     note: Note = ignore_note,
 ) -> Iterator[Record]:
-    """Read a file or a folder.
+    """YIELDS (Record): the documents of a file or a folder, as stored there.
 
-    source (Path): the file or folder.
-    format (Optional[str]): a key of `FORMATS`; None to detect it.
-    options (ReadOptions): how to read.
-    note (Note): called with messages about what was detected.
-    YIELDS (Record): documents as stored in the source.
-    RAISES (ValueError): an error that names file and line.
+    For the arguments and errors, see `read_docs`.
     """
     chosen = FORMATS[resolve_format(source, format, note, options.encoding)]
     for path in find_files(source, chosen):
@@ -190,8 +184,8 @@ def _write_all(
             writer.add(doc)
             n_docs += 1
             n_tokens += len(doc)
-            n_spans += len(doc.spans[key]) if key in doc.spans else 0
-            n_spans -= lost.n_listed - before
+            n_lost = lost.n_listed - before
+            n_spans += len(doc.spans.get(key) or ()) - n_lost
         writer.close()
     except BaseException:  # including KeyboardInterrupt
         writer.discard()
@@ -210,14 +204,11 @@ def make_writer(
     lean: bool,
     lost: LostSpans,
 ) -> Writer:
-    """Create the writer of a format.
+    """RETURNS (Writer): the writer of one of `TARGETS`.
 
-    target (Path): file or folder.
-    to (str): one of `TARGETS`.
     options (DocOptions): how the documents were built.
     shard_tokens, lean: see `SpacyWriter`.
     lost (LostSpans): collects the entities that the format cannot represent.
-    RETURNS (Writer): the writer.
     """
     if to == "spacy":
         with_ents = options.set_ents != "off"

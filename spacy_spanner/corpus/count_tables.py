@@ -8,15 +8,8 @@ from ..evaluation.tables import markdown_table, percent
 from .statistics import LabelCount, Statistics
 
 # Lengths of entities that are counted together: first and last, in tokens.
-LENGTH_CLASSES = (
-    *((n, n) for n in range(1, 7)),
-    (7, 8),
-    (9, 10),
-    (11, 15),
-    (16, 20),
-    (21, 10**9),
-)
-
+SHORT = tuple((n, n) for n in range(1, 7))
+LENGTH_CLASSES = (*SHORT, (7, 8), (9, 10), (11, 15), (16, 20), (21, 10**9))
 # Wide enough for the names of all rows.
 MAX_COLUMN = 80
 
@@ -30,10 +23,8 @@ class Table(NamedTuple):
 
 
 def lay_out(counts: Dict[str, Statistics]) -> List[Table]:
-    """Make the tables.
-
-    counts (Dict[str, Statistics]): corpora by name.
-    RETURNS (List[Table]): size, overlap, reach, lengths and labels.
+    """RETURNS (List[Table]): size, overlap, reach, lengths and labels of corpora, whose
+    counts are given by name.
     """
     found = list(counts.values())
     parts = {

@@ -8,14 +8,7 @@ REASON = "discontinuous"
 
 
 class EntityParts(NamedTuple):
-    """An entity of one or more parts.
-
-    parts (Sequence[Tuple[int, int]]): starts and exclusive ends.
-    label (str): its type.
-    line (int): line in the file, counted from 1.
-    id (str): id of the entity.
-    text (str): its text.
-    """
+    """An entity of one or more parts, which are starts and exclusive ends."""
 
     parts: Sequence[Tuple[int, int]]
     label: str
@@ -35,8 +28,7 @@ class ResolvedParts(NamedTuple):
 def join_parts(parts: Sequence[Tuple[int, int]], text: str) -> List[Tuple[int, int]]:
     """Join parts that are separated only by white space, for example a line break.
 
-    parts (Sequence[Tuple[int, int]]): starts and exclusive ends, by characters.
-    text (str): the document.
+    parts (Sequence[Tuple[int, int]]): starts and exclusive ends in the text.
     RETURNS (List[Tuple[int, int]]): the joined parts.
     """
     joined: List[Tuple[int, int]] = []

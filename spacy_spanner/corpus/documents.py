@@ -1,33 +1,46 @@
 """Build documents from records: tokens, sentences and entities."""
 
-import re
-from bisect import bisect_left
-from itertools import accumulate
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from spacy.language import Language
-from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from ..errors import Errors
 from ..pipeline.annotations import annotated_spans
-from .lost import LostSpans
 from .options import DocOptions
-from .parts import (
+from .records import (
+    CROSSING,
+    DUPLICATE,
+    EMPTY,
+    MISALIGNED,
+    OUTSIDE,
+    Lost,
+    LostSpans,
+    Mention,
+    Record,
+    by_characters,
+)
+from .sentences import (
     Part,
     copy_spans,
+    crosses,
     lost_by_splitting,
-    set_sentence_starts,
+    set_sentences,
     split_annotated,
     split_words,
 )
-from .placing import Place, place_mentions
-from .records import CHARACTERS, Lost, Mention, Record
 
 # Suffix of the span group for the parts of discontinuous entities.
 FLAGGED = "_discontinuous"
-_LINE = re.compile(r"^(?=.*\S)", flags=re.MULTILINE)
+
+
+class Place(NamedTuple):
+    """An entity on tokens; `end` is exclusive, `id` is empty for whole entities."""
+
+    start: int
+    end: int
+    label: str
+    id: str
 
 
 def to_docs(
@@ -49,19 +62,7 @@ def to_docs(
         record = by_characters(record)
     doc = make_doc(record, nlp)
     starts = set_sentences(doc, record, options.sentences)
-    bounds = starts if options.window == "sentence" or options.split_sentences else None
-    groups: Dict[str, List[Place]] = {}
-    for suffix, mentions in ("", record.mentions), (FLAGGED, record.fragments or None):
-        if mentions is not None:
-            groups[options.spans_key + suffix] = place_mentions(
-                mentions,
-                record,
-                doc,
-                align=options.align,
-                sentences=bounds,
-                lost=lost,
-                with_id=bool(suffix),
-            )
+    groups = _place_groups(record, doc, starts, options, lost)
     existing = _existing_spans(record, options.spans_key)
     for part in _parts(record, doc, starts, options, lost):
         for key, places in groups.items():
@@ -76,7 +77,7 @@ def make_doc(record: Record, nlp: Language) -> Doc:
     if record.doc is not None:
         return record.doc
     if record.words is None:
-        return nlp.make_doc(record.text)
+        return nlp.make_doc(record.text or "")
     spaces = record.spaces
     if spaces is None and not written_with_spaces(nlp):
         spaces = [False] * len(record.words)
@@ -88,100 +89,64 @@ def written_with_spaces(nlp: Language) -> bool:
     return bool(nlp.Defaults.writing_system["has_letters"])
 
 
-def by_characters(record: Record) -> Record:
-    """RETURNS (Record): the record with one token per character.
-
-    RAISES (ValueError): SP063 if the record is an existing document.
+def _place_groups(
+    record: Record,
+    doc: Doc,
+    starts: Optional[List[int]],
+    options: DocOptions,
+    lost: LostSpans,
+) -> Dict[str, List[Place]]:
+    """RETURNS (Dict[str, List[Place]]): entities by span group, in document order and
+    without exact duplicates; those that do not fit are lost.
     """
-    if record.doc is not None:
-        raise ValueError(Errors.SP063.format(source=record.source, number=record.line))
-    if record.words is None:
-        return _by_characters_of_text(record)
-    words = record.words
-    first = [0, *accumulate(map(len, words))]
-    spaces: Optional[List[bool]] = None
-    if record.spaces is not None:
-        spaces = [False] * first[-1]
-        for end, space in zip(first[1:], record.spaces):
-            spaces[end - 1] = space
-    record = record._replace(words=list("".join(words)), spaces=spaces)
-    if record.unit == CHARACTERS:
-        return record
-    starts, mentions = record.sentence_starts, record.mentions
-    return record._replace(
-        mentions=None if mentions is None else _to_characters(mentions, first),
-        fragments=_to_characters(record.fragments, first),
-        sentence_starts=None if starts is None else [first[i] for i in starts],
-    )
+    limited = options.window == "sentence" or options.split_sentences
+    groups: Dict[str, List[Place]] = {}
+    for suffix, mentions in ("", record.mentions), (FLAGGED, record.fragments or None):
+        if mentions is None:
+            continue
+        found: Set[Place] = set()
+        for mention in mentions:
+            start, end, reason = _tokens_of(mention, record, doc, options.align)
+            place = Place(start, end, mention.label, mention.id if suffix else "")
+            if not reason and limited and starts and crosses(start, end, starts):
+                reason = CROSSING
+            if not reason and place in found:
+                reason = DUPLICATE
+            if reason:
+                lost.add([_lost(mention, reason, record, doc)])
+            else:
+                found.add(place)
+        groups[options.spans_key + suffix] = sorted(
+            found, key=lambda place: (place.start, -place.end, *place[2:])
+        )
+    return groups
 
 
-def _by_characters_of_text(record: Record) -> Record:
-    """RETURNS (Record): one token per character; a following space is no token."""
-    words: List[str] = []
-    spaces: List[bool] = []
-    for character in record.text:
-        if character == " " and words and not spaces[-1]:
-            spaces[-1] = True
-        else:
-            words.append(character)
-            spaces.append(False)
-    return record._replace(words=words, spaces=spaces)
-
-
-def _to_characters(mentions: Sequence[Mention], first: List[int]) -> List[Mention]:
-    """Convert token offsets to character offsets.
-
-    first (List[int]): the first character of each token, and the number of characters.
-    RETURNS (List[Mention]): mentions; offsets outside of the text stay outside.
+def _tokens_of(
+    mention: Mention, record: Record, doc: Doc, align: str
+) -> Tuple[int, int, str]:
+    """RETURNS: start, exclusive end, and why the mention does not fit; empty if it
+    does.
     """
-    size = len(first)
-
-    def convert(token: int) -> int:
-        if 0 <= token < size:
-            return first[token]
-        return -1 if token < 0 else first[-1] + 1
-
-    return [m._replace(start=convert(m.start), end=convert(m.end)) for m in mentions]
-
-
-def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
-    """Set the sentence boundaries of a document.
-
-    choice (str): see `DocOptions.sentences`.
-    RETURNS (Optional[List[int]]): first tokens of sentences; None if unknown.
-    """
-    if record.doc is not None and choice == "given":
-        known = doc.has_annotation("SENT_START")
-        return [sent.start for sent in doc.sents] if known else None
-    starts = _sentence_starts(doc, record, choice)
-    if starts is None or not len(doc):
-        return None
-    starts = sorted({0, *starts})
-    set_sentence_starts(doc, starts)
-    return starts
+    start, end = mention.start, mention.end
+    size = len(doc) if record.text is None else len(doc.text)
+    if start >= end:
+        return start, end, EMPTY
+    if start < 0 or end > size:
+        return start, end, OUTSIDE
+    if record.text is None:
+        return start, end, ""
+    span = doc.char_span(start, end, alignment_mode=align)
+    return (span.start, span.end, "") if span else (0, 0, MISALIGNED)
 
 
-def _sentence_starts(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
-    if choice == "none":
-        return None
-    if choice == "lines":
-        return _tokens_at(doc, [match.start() for match in _LINE.finditer(doc.text)])
-    starts = record.sentence_starts
-    if starts is not None and record.unit == CHARACTERS:
-        starts = _tokens_at(doc, starts)
-    given = None if starts is None else [s for s in starts if 0 <= s < len(doc)]
-    if choice == "given":
-        return given
-    # By punctuation, and at the boundaries of the file, such as those of paragraphs.
-    (flags,) = Sentencizer().predict([doc])
-    return [*(given or ()), *(index for index, flag in enumerate(flags) if flag)]
-
-
-def _tokens_at(doc: Doc, characters: Sequence[int]) -> List[int]:
-    """RETURNS (List[int]): the first tokens at or after each of the characters."""
-    begins = [token.idx for token in doc]
-    found = (bisect_left(begins, character) for character in characters)
-    return [index for index in found if index < len(begins)]
+def _lost(mention: Mention, reason: str, record: Record, doc: Doc) -> Lost:
+    start, end = max(mention.start, 0), max(mention.end, 0)
+    if record.text is not None:
+        text = doc.text[start:end]
+    else:
+        text = doc[min(start, len(doc)) : min(max(start, end), len(doc))].text
+    return Lost(record.source, mention.line, text, mention.label, reason)
 
 
 def _parts(
@@ -227,15 +192,10 @@ def _write_group(
         chosen = _first_of_each(existing.spans, inside)
         copy_spans(existing.spans, existing.attrs, chosen, part, key)
         return
+    offset = part.offset
     part.doc.spans[key] = [
-        Span(
-            part.doc,
-            place.start - part.offset,
-            place.end - part.offset,
-            label=place.label,
-            span_id=place.id,
-        )
-        for place in inside
+        Span(part.doc, start - offset, end - offset, label=label, span_id=name)
+        for start, end, label, name in inside
     ]
 
 
@@ -260,14 +220,9 @@ def _write_ents(doc: Doc, key: str, record: Record) -> List[Lost]:
     chosen = filter_spans(spans)
     doc.set_ents(chosen, default="outside")
     kept = {(span.start, span.end, span.label) for span in chosen}
+    place, reason = (record.source, record.line), "overlaps an entity of doc.ents"
     return [
-        Lost(
-            record.source,
-            record.line,
-            span.text,
-            span.label_,
-            "overlaps an entity of doc.ents",
-        )
+        Lost(*place, span.text, span.label_, reason)
         for span in spans
         if (span.start, span.end, span.label) not in kept
     ]

@@ -15,9 +15,12 @@ from spacy.tokens import Doc, DocBin
 from srsly.msgpack import Packer
 
 from ..files import Draft, DraftFolder
+from .writers import Writer, surplus_files
 
 # Half a million tokens take a few megabytes.
 SHARD_TOKENS = 500_000
+# Names of the files in a folder.
+NAME = "{:05}.spacy"
 LEAN_ATTRS = ("ORTH", "SENT_START")
 ENT_ATTRS = ("ENT_IOB", "ENT_TYPE")
 
@@ -70,7 +73,7 @@ class LeanDocBin(DocBin):
         self.span_groups.append(pack_groups(doc, self._packer))
 
 
-class SpacyWriter:
+class SpacyWriter(Writer):
     """Write one `.spacy` file, or a folder of them.
 
     target (Path): a file, if its name ends in ".spacy"; otherwise a folder.
@@ -88,54 +91,38 @@ class SpacyWriter:
         lean: bool = True,
         with_ents: bool = False,
     ) -> None:
-        self.target = target
-        self.limit = None if target.suffix == ".spacy" else shard_tokens
+        self._in_folder = target.suffix != ".spacy"
+        super().__init__(DraftFolder(target) if self._in_folder else Draft(target))
+        self._target = target
+        self._shard_tokens = shard_tokens
         self._make: Callable[[], DocBin] = lambda: (
             LeanDocBin(with_ents=with_ents) if lean else DocBin(store_user_data=True)
         )
         self._bin = self._make()
         self._n_tokens = 0
-        self._folder = None if self.limit is None else DraftFolder(target)
-        self.paths: List[Path] = []
+        self._n_files = 0
 
     def add(self, doc: Doc) -> None:
         """Add a document, and write the file if it is full."""
         self._bin.add(doc)
         self._n_tokens += len(doc)
-        if self.limit is not None and self._n_tokens >= self.limit:
+        if self._in_folder and self._n_tokens >= self._shard_tokens:
             self._flush()
 
     def _flush(self) -> None:
-        path = self._path(len(self.paths))
-        if self._folder is not None:
-            self._bin.to_disk(self._folder.path / path.name)
-        else:
-            draft = Draft(path)
-            self._bin.to_disk(draft.path)
-            draft.finish()
-        self.paths.append(path)
+        name = NAME.format(self._n_files)
+        path = self._draft.path
+        self._bin.to_disk(path / name if self._in_folder else path)
+        self._n_files += 1
         self._bin, self._n_tokens = self._make(), 0
-
-    def _path(self, number: int) -> Path:
-        if self.limit is None:
-            return self.target
-        return self.target / f"{number:05}.spacy"
 
     def close(self) -> None:
         """Write the remaining documents, or an empty file if there are none, and delete
         surplus files of a larger corpus in this folder.
         """
-        if self._n_tokens or not self.paths:
+        if self._n_tokens or not self._n_files:
             self._flush()
-        if self._folder is None:
-            return
-        self._folder.finish()
-        further = len(self.paths)
-        while self._path(further).exists():
-            self._path(further).unlink()
-            further += 1
-
-    def discard(self) -> None:
-        """Delete what was written, and keep earlier files."""
-        if self._folder is not None:
-            self._folder.discard()
+        super().close()
+        if self._in_folder:
+            for path in surplus_files(self._target, NAME, self._n_files):
+                path.unlink()

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ..evaluation.counts import nested_spans
+from ..evaluation.counts import crossing_spans, nested_spans
 from ..pipeline.annotations import annotated_spans
 from ..settings import Rule, at_least, one_of, probability, require
 from ..spans.table import SpanTable
@@ -97,13 +97,10 @@ class Statistics:
 
     def to_dict(self) -> Dict[str, Any]:
         """RETURNS (Dict[str, Any]): all counts, for JSON."""
-        values = dict(vars(self))
-        values["reach"] = dict(vars(self.reach))
-        values["labels"] = {
-            label: dict(vars(count)) for label, count in sorted(self.labels.items())
-        }
-        values["lengths"] = {str(n): self.lengths[n] for n in sorted(self.lengths)}
-        return values
+        labels = {name: dict(vars(one)) for name, one in sorted(self.labels.items())}
+        lengths = {str(n): self.lengths[n] for n in sorted(self.lengths)}
+        reach = dict(vars(self.reach))
+        return {**vars(self), "reach": reach, "labels": labels, "lengths": lengths}
 
 
 def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
@@ -176,21 +173,6 @@ def _count_entities(
         count.nested += span in nested
 
 
-def crossing_spans(spans: Set[TokenSpan]) -> Set[TokenSpan]:
-    """RETURNS (Set[TokenSpan]): spans that overlap another without containment."""
-    found: Set[TokenSpan] = set()
-    open_spans: List[TokenSpan] = []
-    for span in sorted(spans):
-        start, end, _ = span
-        open_spans = [other for other in open_spans if other[1] > start]
-        rivals = [o for o in open_spans if o[0] < start and o[1] < end]
-        found.update(rivals)
-        if rivals:
-            found.add(span)
-        open_spans.append(span)
-    return found
-
-
 def _count_reach(
     found: Statistics, spans: Set[TokenSpan], starts: Sequence[int], length: int
 ) -> None:
@@ -199,13 +181,8 @@ def _count_reach(
     found.in_width += int((table.end - table.start <= reach.max_width).sum())
     if not table.n_spans:
         return
-    windows = plan_windows(
-        [length],
-        [starts],
-        mode=reach.window,
-        max_window=reach.max_window,
-        stride=reach.stride,
-    )
+    limits = {"max_window": reach.max_window, "stride": reach.stride}
+    windows = plan_windows([length], [starts], mode=reach.window, **limits)
     inside = spans_in_windows(table, windows.start, windows.end).reachable
     found.in_window += int(inside.sum())
     longest = windows.lengths.max(initial=0)

@@ -13,11 +13,7 @@ OPENING, CLOSING = frozenset("BSU"), frozenset("ELSU")
 
 
 def tag_problem(tag: Any) -> str:
-    """Check a tag.
-
-    tag (Any): the value.
-    RETURNS (str): the problem and what to do; empty for a valid tag.
-    """
+    """RETURNS (str): what is wrong with a tag, and what to do; empty if nothing is."""
     if not isinstance(tag, str) or not TAG.fullmatch(tag):
         return f"{tag!r} is not a tag such as O, B-X, I-X or S-X"
     if _SEVERAL.search(tag):

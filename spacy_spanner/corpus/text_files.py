@@ -22,31 +22,20 @@ class BrokenFileError(ValueError):
 def fail(
     source: object, line: int, problem: str, text: object = "", column: int = 1
 ) -> NoReturn:
-    """Raise an error for a broken line.
+    """Raise an error for a broken line; line and column are counted from 1.
 
-    source (object): name of the file.
-    line, column (int): position, counted from 1.
-    problem (str): what is wrong.
-    text (object): the line.
     RAISES (BrokenFileError): SP001.
     """
-    raise BrokenFileError(
-        Errors.SP001.format(
-            source=source,
-            line=line,
-            column=column,
-            problem=problem,
-            text=str(text)[:SHOWN],
-        )
+    shown = str(text)[:SHOWN]
+    message = Errors.SP001.format(
+        source=source, line=line, column=column, problem=problem, text=shown
     )
+    raise BrokenFileError(message)
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
-    """Read a file line by line.
+    """YIELDS (str): lines, which end in "\\n"; a byte order mark is skipped.
 
-    path (Path): the file.
-    encoding (str): encoding of the text; a byte order mark is skipped.
-    YIELDS (str): lines, which end in "\\n".
     RAISES (ValueError): SP050 if the file has another encoding.
     """
     with _opened(path, encoding) as lines:
@@ -66,10 +55,8 @@ def read_text(path: Path, encoding: str = "utf-8", *, newlines: bool = True) -> 
 
 
 def read_head(path: Path, encoding: str, size: int) -> str:
-    """Read the beginning of a file.
+    """RETURNS (str): the first characters; those that cannot be decoded are replaced.
 
-    size (int): number of characters.
-    RETURNS (str): the text; characters that cannot be decoded are replaced.
     RAISES (ValueError): SP050 for an unknown encoding.
     """
     with _opened(path, encoding, errors="replace") as file:
@@ -81,9 +68,8 @@ def _opened(path: Path, encoding: str, **options: Any) -> Iterator[TextIO]:
     """Open a file; with UTF-8, a byte order mark is skipped."""
     try:
         is_utf8 = codecs.lookup(encoding).name == "utf-8"
-        with path.open(
-            encoding="utf-8-sig" if is_utf8 else encoding, **options
-        ) as file:
+        known = "utf-8-sig" if is_utf8 else encoding
+        with path.open(encoding=known, **options) as file:
             yield file
     except (UnicodeError, LookupError) as error:
         raise ValueError(_describe(path, encoding, error)) from None
@@ -118,10 +104,8 @@ class JsonItem(NamedTuple):
 
 
 def read_json_items(path: Path, encoding: str = "utf-8") -> Iterator[JsonItem]:
-    """Read the objects of a JSON array, or of JSON Lines, one at a time.
+    """YIELDS (JsonItem): the objects of a JSON array, or the values of JSON Lines.
 
-    path (Path): the file.
-    YIELDS (JsonItem): objects of an array, or the value of each line.
     RAISES (ValueError): SP001 if the file is not JSON.
     """
     first = next(filter(str.strip, read_lines(path, encoding)), "")

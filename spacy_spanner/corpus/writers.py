@@ -5,7 +5,7 @@ import re
 from bisect import bisect_left
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Dict, Iterator, List, Protocol, Tuple
+from typing import Any, Dict, Iterator, List, Tuple, Union
 
 from spacy.tokens import Doc, Span
 
@@ -13,39 +13,44 @@ from ..errors import Errors
 from ..files import Draft, DraftFolder
 from .documents import FLAGGED
 from .formats.columns import DOCSTART
-from .lost import DUPLICATE, LostSpans
-from .placing import CROSSING, EMPTY, crosses
-from .records import Lost
+from .records import CROSSING, DUPLICATE, EMPTY, Lost, LostSpans
+from .sentences import crosses
 from .tags import TokenSpan, encode_layers
 
 # Lines of a text, with any kind of line ends.
 _LINE, _LINE_END = re.compile(r"[^\r\n]+"), re.compile(r"[\r\n]+")
 
 
-class Writer(Protocol):
-    """The interface of a writer."""
+class Writer:
+    """Write documents to a draft, which replaces existing files at the end.
+
+    draft (Union[Draft, DraftFolder]): the draft.
+    """
+
+    def __init__(self, draft: Union[Draft, DraftFolder]) -> None:
+        self._draft = draft
 
     def add(self, doc: Doc) -> None:
         """Write a document."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Finish writing, and replace existing files."""
+        self._draft.finish()
 
     def discard(self) -> None:
         """Delete what was written, and keep existing files."""
+        self._draft.discard()
 
 
-def _check_label(span: Span, target: str) -> str:
-    """RETURNS (str): the label.
-
-    RAISES (ValueError): SP059 if it contains white space, which separates columns.
-    """
-    if span.label_.split() != [span.label_]:
-        raise ValueError(Errors.SP059.format(label=span.label_, format=target))
-    return span.label_
+def surplus_files(folder: Path, name: str, number: int) -> Iterator[Path]:
+    """YIELDS (Path): files of a larger corpus, with names of this number and on."""
+    while (path := folder / name.format(number)).exists():
+        yield path
+        number += 1
 
 
-class JsonlWriter:
+class JsonlWriter(Writer):
     """Write JSON Lines in Prodigy's format, with the first characters of `sentences`.
 
     Documents without annotation have no `spans`.
@@ -55,7 +60,7 @@ class JsonlWriter:
     """
 
     def __init__(self, path: Path, spans_key: str) -> None:
-        self._draft = Draft(path)
+        super().__init__(Draft(path))
         self._file = self._draft.path.open("w", encoding="utf8")
         self._key = spans_key
 
@@ -81,12 +86,22 @@ class JsonlWriter:
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
-        self._draft.finish()
+        super().close()
 
     def discard(self) -> None:
         """Delete what was written."""
         self._file.close()
-        self._draft.discard()
+        super().discard()
+
+
+def _check_label(span: Span, target: str) -> str:
+    """RETURNS (str): the label.
+
+    RAISES (ValueError): SP059 if it contains white space, which separates columns.
+    """
+    if span.label_.split() != [span.label_]:
+        raise ValueError(Errors.SP059.format(label=span.label_, format=target))
+    return span.label_
 
 
 def json_span(span: Span) -> Dict[str, Any]:
@@ -100,7 +115,7 @@ def json_span(span: Span) -> Dict[str, Any]:
     }
 
 
-class BratWriter:
+class BratWriter(Writer):
     """Write a pair of files for each document, numbered from 1.
 
     Flagged parts of discontinuous entities become one entity again.
@@ -110,15 +125,15 @@ class BratWriter:
     """
 
     def __init__(self, folder: Path, spans_key: str) -> None:
+        super().__init__(DraftFolder(folder))
         self._folder = folder
-        self._draft = DraftFolder(folder)
         self._key = spans_key
         self._n_docs = 0
 
     def add(self, doc: Doc) -> None:
         """Write text and annotations."""
         self._n_docs += 1
-        stem = self._draft.path / self._name(self._n_docs)
+        stem = self._draft.path / f"{self._n_docs:06}"
         with stem.with_suffix(".txt").open("w", encoding="utf8", newline="") as file:
             file.write(doc.text)
         lines = []
@@ -139,23 +154,12 @@ class BratWriter:
             parts += _lines_of(span)
         yield from ((label, parts) for (_, label), parts in flagged.items())
 
-    def _name(self, number: int) -> str:
-        return f"{number:06}"
-
     def close(self) -> None:
-        """Move all files to the folder, and delete surplus files of a larger corpus
-        there.
-        """
-        self._draft.finish()
-        further = self._n_docs + 1
-        while (ann := self._folder / f"{self._name(further)}.ann").exists():
+        """Move all files to the folder, without those of a larger corpus there."""
+        super().close()
+        for ann in surplus_files(self._folder, "{:06}.ann", self._n_docs + 1):
             ann.unlink()
             ann.with_suffix(".txt").unlink(missing_ok=True)
-            further += 1
-
-    def discard(self) -> None:
-        """Delete what was written."""
-        self._draft.discard()
 
 
 def _lines_of(span: Span) -> List[Tuple[int, int]]:
@@ -168,7 +172,7 @@ def _lines_of(span: Span) -> List[Tuple[int, int]]:
     return parts or [(span.start_char, span.end_char)]
 
 
-class ColumnsWriter:
+class ColumnsWriter(Writer):
     """Write tab-separated columns: tokens, and as many layers of IOB2 tags as needed.
 
     Tokens of white space are skipped. Entities that cross a sentence boundary are lost.
@@ -179,8 +183,8 @@ class ColumnsWriter:
     """
 
     def __init__(self, path: Path, spans_key: str, lost: LostSpans) -> None:
+        super().__init__(Draft(path))
         self._path = path
-        self._draft = Draft(path)
         # The number of columns is known only at the end, so lines are written twice.
         folder = self._draft.path.parent
         self._file = TemporaryFile("w+", encoding="utf8", dir=folder)  # noqa: SIM115
@@ -235,9 +239,9 @@ class ColumnsWriter:
                 if line.strip():
                     line = line.rstrip("\n") + "\tO" * missing + "\n"
                 target.write(line)
-        self._draft.finish()
+        super().close()
 
     def discard(self) -> None:
         """Delete what was written."""
         self._file.close()
-        self._draft.discard()
+        super().discard()

@@ -4,13 +4,13 @@ Documents are resampled, not spans, because the spans of a document are not inde
 The counts of all samples are one matrix product: draws per document, times its counts.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from collections import Counter
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .counts import Counts, Grouping, by_nothing, count_groups
-from .readings import Reading
+from .counts import Counts, Grouping, Reading, by_nothing, count_groups
 
 N_SAMPLES = 1000
 CONFIDENCE = 0.95
@@ -20,11 +20,7 @@ MAX_DRAWS = 5_000_000
 Doubles = NDArray[np.float64]
 
 
-class Interval(NamedTuple):
-    """A percentile interval of a score."""
-
-    low: float
-    high: float
+Interval = List[float]  # low and high
 
 
 def count_matrix(
@@ -39,10 +35,9 @@ def count_matrix(
 
 
 def prf_of(counts: Doubles) -> Doubles:
-    """Compute the scores of an array of counts.
+    """RETURNS (Doubles): precision, recall, F1; 0 if undefined. (..., 3)
 
     counts (Doubles): found, gold, right, predicted. (..., 4)
-    RETURNS (Doubles): precision, recall, F1; 0 if undefined. (..., 3)
     """
     found, gold, right, predicted = np.moveaxis(counts, -1, 0)
     precision = right / np.maximum(predicted, 1)
@@ -60,13 +55,19 @@ def resample(counts: Doubles, rng: np.random.Generator, n_samples: int) -> Doubl
     """
     n_docs = counts.shape[0]
     flat = counts.reshape(n_docs, -1)
-    at_once = max(1, MAX_DRAWS // n_docs)
-    sums: List[Doubles] = []
-    for start in range(0, n_samples, at_once):
-        size = min(at_once, n_samples - start)
-        draws = rng.multinomial(n_docs, np.full(n_docs, 1 / n_docs), size=size)
-        sums.append(draws @ flat)
+    chances = np.full(n_docs, 1 / n_docs)
+    sums = [
+        rng.multinomial(n_docs, chances, size=size) @ flat
+        for size in _batch_sizes(n_samples, n_docs)
+    ]
     return np.concatenate(sums).reshape(n_samples, *counts.shape[1:])
+
+
+def _batch_sizes(n_samples: int, n_docs: int) -> Iterator[int]:
+    """YIELDS (int): numbers of samples to draw at once, to limit the memory."""
+    at_once = max(1, MAX_DRAWS // n_docs)
+    for start in range(0, n_samples, at_once):
+        yield min(at_once, n_samples - start)
 
 
 def intervals(
@@ -80,10 +81,8 @@ def intervals(
     """Estimate confidence intervals of the scores.
 
     readings (Sequence[Reading]): documents.
-    group (Grouping): how to group the spans.
-    names (Sequence[str]): names of the groups.
-    seed (int): random seed.
-    n_samples (int): number of bootstrap samples.
+    group (Grouping), names (Sequence[str]): how to group the spans, and the groups.
+    seed (int), n_samples (int): random seed, and number of bootstrap samples.
     RETURNS (Optional[Dict[str, Dict[str, Interval]]]): 95 % intervals of `p`, `r` and
         `f` by group; None for fewer than two documents.
     """
@@ -106,9 +105,9 @@ def _intervals(scores: Doubles) -> Dict[str, Interval]:
 
 def _interval(values: Doubles) -> Interval:
     if not len(values):
-        return Interval(0.0, 0.0)
+        return [0.0, 0.0]
     tail = (1 - CONFIDENCE) / 2
-    return Interval(*np.quantile(values, [tail, 1 - tail]).tolist())
+    return np.quantile(values, [tail, 1 - tail]).tolist()
 
 
 def compare_pairs(
@@ -158,9 +157,7 @@ def _permutation_test(
 ) -> float:
     """RETURNS (float): p-value of the approximate randomisation test on F1."""
     n_extreme = 0
-    at_once = max(1, MAX_DRAWS // len(one))
-    for start in range(0, n_samples, at_once):
-        size = min(at_once, n_samples - start)
+    for size in _batch_sizes(n_samples, len(one)):
         exchanged = rng.random((size, len(one))) < 0.5
         moved = exchanged @ (two - one)  # (sample, 4)
         difference = prf_of(two.sum(axis=0) - moved) - prf_of(one.sum(axis=0) + moved)
@@ -169,9 +166,14 @@ def _permutation_test(
 
 
 def _found_by(first: Sequence[Reading], second: Sequence[Reading]) -> Dict[str, int]:
-    counts = dict.fromkeys(("both", "first", "second", "neither"), 0)
-    names = {(1, 1): "both", (1, 0): "first", (0, 1): "second", (0, 0): "neither"}
-    for one, two in zip(first, second):
-        for span in one.gold:
-            counts[names[int(span in one.predicted), int(span in two.predicted)]] += 1
-    return counts
+    counts = Counter(
+        (span in one.predicted, span in two.predicted)
+        for one, two in zip(first, second)
+        for span in one.gold
+    )
+    return {
+        "both": counts[True, True],
+        "first": counts[True, False],
+        "second": counts[False, True],
+        "neither": counts[False, False],
+    }

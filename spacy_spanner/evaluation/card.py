@@ -3,13 +3,13 @@
 Labels and settings come from the components, scores from `meta.json`.
 """
 
-from typing import Any, Callable, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, List
 
 from spacy.language import Language
 from spacy.util import registry
 
-from ..pipeline.component import SpanRecognizer
 from ..pipeline.state import NO_SETTINGS
+from .predicting import span_components
 from .tables import markdown_table, percent
 
 # Notes that begin with this line were generated, others were written by the user.
@@ -68,13 +68,6 @@ def render_notes(nlp: Language) -> str:
     for name, pipe in span_components(nlp).items():
         parts += _component_parts(nlp, name, pipe)
     return "\n\n".join(parts)
-
-
-def span_components(nlp: Language) -> Dict[str, Any]:
-    """RETURNS (Dict[str, SpanRecognizer]): components of this package by name."""
-    return {
-        name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)
-    }
 
 
 def _component_parts(nlp: Language, name: str, pipe: Any) -> List[str]:
@@ -148,15 +141,10 @@ def _score_parts(scores: Dict[str, Any]) -> List[str]:
     """RETURNS (List[str]): the sections on scores."""
     if not scores:
         return ["### Scores", "Not measured."]
-    overall = {
-        "all": "",
-        "mean over types": "macro_",
-        "flat": "flat_",
-        "nested": "nested_",
-    }
+    prefixes = ("all", ""), ("mean over types", "macro_"), ("flat", "flat_")
     rows = [
         [name, *(percent(scores.get(f"{prefix}{letter}")) for letter in "prf")]
-        for name, prefix in overall.items()
+        for name, prefix in (*prefixes, ("nested", "nested_"))
         if scores.get(f"{prefix}f") is not None
     ]
     parts = [
@@ -166,7 +154,10 @@ def _score_parts(scores: Dict[str, Any]) -> List[str]:
     ]
     for title, key in (("type", "per_type"), ("tokens", "by_length")):
         by_name = scores.get(key) or {}
-        rows = [[name, *map(percent, _prf(row))] for name, row in by_name.items()]
+        rows = [
+            [name, *(percent(row[letter]) for letter in "prf")]
+            for name, row in by_name.items()
+        ]
         if rows:
             parts.append(markdown_table([title, "P", "R", "F1"], rows))
     return [*parts, *_calibration_parts(scores)]
@@ -206,7 +197,3 @@ def _limits(settings: Any) -> str:
         "Scores were measured on the data named above and may differ on other texts.",
     ]
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _prf(row: Dict[str, Any]) -> Iterable[Optional[float]]:
-    return (row[letter] for letter in "prf")

@@ -1,33 +1,63 @@
-"""Count correct, wrong and missed spans, and compute precision, recall and F-score."""
+"""Gold and predicted spans of documents; precision, recall and F-score of groups."""
 
-from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Set
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Set,
+    Tuple,
+)
 
-from .readings import Reading, SpanKey
+SpanKey = Tuple[int, int, str]  # start, end (exclusive), label
+Grouping = Callable[[Set[SpanKey]], Mapping[str, Set[SpanKey]]]
 
 # Maximum number of tokens of each length class; `LONGER` is the class of longer spans.
 LENGTH_CLASSES = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-9": 9}
 LONGER = "10+"
 
-Grouping = Callable[[Set[SpanKey]], Mapping[str, Set[SpanKey]]]
+
+class Reading(NamedTuple):
+    """Gold and predicted spans of one document, on the tokens of the reference.
+
+    gold (Set[SpanKey]): spans without duplicates.
+    predicted (Dict[SpanKey, Optional[float]]): spans without duplicates, and their
+        scores, if any.
+    unplaced (List[Optional[float]]): scores of misaligned spans, whose boundaries are
+        inside tokens of the reference.
+    """
+
+    gold: Set[SpanKey]
+    predicted: Dict[SpanKey, Optional[float]]
+    unplaced: List[Optional[float]]
 
 
 class Counts(NamedTuple):
     """The counts that precision and recall of a group of spans are computed from.
 
-    found (int): gold spans that were predicted.
+    found (float): gold spans that were predicted; a partial match is a part of one.
     gold (int): gold spans.
-    right (int): predicted spans that are correct.
+    right (float): predicted spans that are correct.
     predicted (int): predicted spans.
     """
 
-    found: int = 0
+    found: float = 0
     gold: int = 0
-    right: int = 0
+    right: float = 0
     predicted: int = 0
 
     def plus(self, other: "Counts") -> "Counts":
         """RETURNS (Counts): the sums."""
-        return Counts(*(one + two for one, two in zip(self, other)))
+        return Counts(
+            self.found + other.found,
+            self.gold + other.gold,
+            self.right + other.right,
+            self.predicted + other.predicted,
+        )
 
     @property
     def precision(self) -> float:
@@ -44,16 +74,18 @@ class Counts(NamedTuple):
         """Harmonic mean of precision and recall."""
         return f_beta(self.precision, self.recall)
 
-    def as_dict(self) -> Dict[str, Any]:
-        """RETURNS (Dict[str, Any]): `p`, `r`, `f`, which are None if there are neither
-        gold nor predicted spans, and the numbers of spans as `gold` and `predicted`.
+    @property
+    def prf(self) -> Dict[str, Optional[float]]:
+        """`p`, `r` and `f`, which are None if there are neither gold nor predicted
+        spans.
         """
-        nothing = not (self.gold or self.predicted)
-        values = (self.precision, self.recall, self.f_score)
-        scores = {
-            name: None if nothing else value for name, value in zip("prf", values)
-        }
-        return {**scores, "gold": self.gold, "predicted": self.predicted}
+        if not (self.gold or self.predicted):
+            return dict.fromkeys("prf")
+        return {"p": self.precision, "r": self.recall, "f": self.f_score}
+
+    def as_dict(self) -> Dict[str, Any]:
+        """RETURNS (Dict[str, Any]): scores, and numbers of `gold` and `predicted`."""
+        return {**self.prf, "gold": self.gold, "predicted": self.predicted}
 
 
 def f_beta(precision: float, recall: float, beta: float = 1.0) -> float:
@@ -93,17 +125,20 @@ def by_nothing(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
 
 def by_type(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
     """RETURNS (Dict[str, Set[SpanKey]]): groups by label."""
-    groups: Dict[str, Set[SpanKey]] = {}
-    for span in spans:
-        groups.setdefault(span[2], set()).add(span)
-    return groups
+    return _grouped(spans, lambda span: span[2])
 
 
 def by_length(spans: Set[SpanKey]) -> Dict[str, Set[SpanKey]]:
     """RETURNS (Dict[str, Set[SpanKey]]): groups by number of tokens."""
+    return _grouped(spans, lambda span: length_class(span[1] - span[0]))
+
+
+def _grouped(
+    spans: Set[SpanKey], name: Callable[[SpanKey], str]
+) -> Dict[str, Set[SpanKey]]:
     groups: Dict[str, Set[SpanKey]] = {}
     for span in spans:
-        groups.setdefault(length_class(span[1] - span[0]), set()).add(span)
+        groups.setdefault(name(span), set()).add(span)
     return groups
 
 
@@ -138,13 +173,22 @@ def nested_spans(spans: Set[SpanKey]) -> Set[SpanKey]:
     return found
 
 
-def macro_average(by_label: Mapping[str, Counts]) -> Dict[str, Any]:
-    """Compute the macro average over labels.
+def crossing_spans(spans: Set[SpanKey]) -> Set[SpanKey]:
+    """RETURNS (Set[SpanKey]): spans that overlap another without containment."""
+    found: Set[SpanKey] = set()
+    open_spans: List[SpanKey] = []
+    for span in sorted(spans):
+        start, end, _ = span
+        open_spans = [other for other in open_spans if other[1] > start]
+        rivals = [o for o in open_spans if o[0] < start and o[1] < end]
+        found.update(rivals, [span] if rivals else [])
+        open_spans.append(span)
+    return found
 
-    by_label (Mapping[str, Counts]): counts of each label.
-    RETURNS (Dict[str, Any]): means of `p`, `r` and `f`; None without labels.
-    """
+
+def macro_average(by_label: Mapping[str, Counts]) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): means of `p`, `r` and `f` over labels; None without."""
     if not by_label:
-        return {"p": None, "r": None, "f": None}
+        return dict.fromkeys("prf")
     rows = [(one.precision, one.recall, one.f_score) for one in by_label.values()]
     return {name: sum(column) / len(rows) for name, column in zip("prf", zip(*rows))}

@@ -1,20 +1,32 @@
-"""Pair predicted spans with gold spans, and classify the errors.
+"""Pair predicted spans with gold spans, classify the errors, and score partial matches.
 
 Each span is part of at most one pair. Pairs with a larger overlap are made first, so
 that the result does not depend on the order of the spans.
+
+Partial matches get credit as in SemEval-2013 task 9.1 ("strict", "exact", "type",
+"partial"), except that spans are paired by overlap instead of order.
 """
 
 from bisect import bisect_left, bisect_right
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from collections import Counter
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
-from .readings import Reading, SpanKey
+from .counts import Counts, Reading, SpanKey
 
 Admissible = Callable[[SpanKey, SpanKey], bool]
 
 # From best to worst; a span is paired by the first rule that finds a partner.
 CORRECT, LABEL, BOUNDARY, BOTH = "correct", "label", "boundary", "both"
 MISSED, SPURIOUS = "missed", "spurious"
-ERROR_KINDS = (LABEL, BOUNDARY, BOTH, MISSED, SPURIOUS)
+KINDS = (CORRECT, LABEL, BOUNDARY, BOTH, MISSED, SPURIOUS)
+# What counts as correct for each score, in the order of the tables.
+PARTIAL_SCORES = {
+    "strict": "boundaries and label correct",
+    "exact": "boundaries correct, any label",
+    "overlap_type": "label correct, boundaries overlap",
+    "partial": "any overlap, any label; half a point if boundaries differ",
+    "type": "label correct anywhere in the document",
+}
 
 
 class Match(NamedTuple):
@@ -99,10 +111,8 @@ def _overlapping(
 
 
 def match_reading(reading: Reading) -> List[Match]:
-    """Match the gold and predicted spans of a document.
-
-    reading (Reading): the document.
-    RETURNS (List[Match]): in document order; each span is part of exactly one match.
+    """RETURNS (List[Match]): the spans of a document, in its order; each is part of
+    exactly one match.
     """
     gold, predicted = set(reading.gold), set(reading.predicted)
     matches = []
@@ -118,7 +128,39 @@ def match_reading(reading: Reading) -> List[Match]:
 
 def count_kinds(matches: Iterable[Match]) -> Dict[str, int]:
     """RETURNS (Dict[str, int]): number of matches of every kind."""
-    counts = dict.fromkeys((CORRECT, *ERROR_KINDS), 0)
-    for match in matches:
-        counts[match.kind] += 1
-    return counts
+    counts = Counter(match.kind for match in matches)
+    return {kind: counts[kind] for kind in KINDS}
+
+
+def partial_scores(readings: Iterable[Reading]) -> Dict[str, Dict[str, Any]]:
+    """Compute scores with credit for partial matches.
+
+    RETURNS (Dict[str, Dict[str, Any]]): for each of `PARTIAL_SCORES`, the `credit` in
+        points, and `p`, `r`, `f`, which are None if there are no spans.
+    """
+    credit = dict.fromkeys(PARTIAL_SCORES, 0.0)
+    n_gold = n_predicted = 0
+    for reading in readings:
+        n_gold += len(reading.gold)
+        n_predicted += len(reading.predicted)
+        for name, points in _credits(reading).items():
+            credit[name] += points
+    return {
+        name: {"credit": points, **Counts(points, n_gold, points, n_predicted).prf}
+        for name, points in credit.items()
+    }
+
+
+def _credits(reading: Reading) -> Dict[str, float]:
+    """RETURNS (Dict[str, float]): the points of a document for each score."""
+    gold, predicted = reading.gold, set(reading.predicted)
+    overlapping = pair_spans(gold, predicted, any_pair)
+    exact = sum(same_boundaries(*pair) for pair in overlapping)
+    labels = [Counter(label for _, _, label in spans) for spans in (gold, predicted)]
+    return {
+        "strict": len(gold & predicted),
+        "exact": len(pair_spans(gold, predicted, same_boundaries)),
+        "overlap_type": len(pair_spans(gold, predicted, same_label)),
+        "partial": exact + (len(overlapping) - exact) / 2,
+        "type": (labels[0] & labels[1]).total(),
+    }

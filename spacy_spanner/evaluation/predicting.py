@@ -8,9 +8,10 @@ from spacy.language import Language
 from spacy.training import Corpus, Example
 
 from ..errors import Errors
+from ..pipeline.component import SpanRecognizer
 from ..settings import DEFAULT_SPANS_KEY
-from .readings import Reading
-from .scorer import annotated_examples, read_example, score_spans
+from .counts import Reading
+from .scorer import annotated_examples, read_example
 from .thresholds import CURVE_FLOOR
 
 Track = Callable[..., Iterable[Any]]
@@ -60,12 +61,9 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
         return ([s for s in sources if s.key == key] or [SpanSource(key)])[-1]
     keys = sorted({source.key for source in sources})
     if len(keys) != 1:
-        raise ValueError(
-            Errors.SP071.format(
-                pipeline=", ".join(nlp.pipe_names) or "no component",
-                keys=", ".join(map(repr, keys)) or "none",
-            )
-        )
+        pipeline = ", ".join(nlp.pipe_names) or "no component"
+        existing = ", ".join(map(repr, keys)) or "none"
+        raise ValueError(Errors.SP071.format(pipeline=pipeline, keys=existing))
     return sources[-1]
 
 
@@ -78,15 +76,20 @@ def group_written_by(pipe: Any) -> Optional[str]:
     return getattr(pipe, "spans_key", key) if isinstance(key, str) else None
 
 
+def span_components(nlp: Language) -> Dict[str, Any]:
+    """RETURNS (Dict[str, SpanRecognizer]): components of this package by name."""
+    return {
+        name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)
+    }
+
+
 def read_corpus(
     path: Path, nlp: Language, key: str = DEFAULT_SPANS_KEY
 ) -> List[Example]:
-    """Read annotated documents.
+    """RETURNS (List[Example]): the annotated documents of a `.spacy` file or a folder.
 
-    path (Path): a `.spacy` file, or a folder of them.
     nlp (Language): the pipeline, which creates the documents to predict.
     key (str): the span group with the gold spans.
-    RETURNS (List[Example]): annotated examples.
     RAISES (ValueError): SP072 for an unreadable file, SP073 without annotation.
     """
     if not path.exists():
@@ -109,23 +112,15 @@ def read_corpus(
 def predict(
     nlp: Language, examples: Iterable[Example], *, track: Track = untracked
 ) -> List[Example]:
-    """Run the pipeline on copies of the documents.
+    """RETURNS (List[Example]): the same references with predicted documents, which are
+    copies.
 
-    examples (Iterable[Example]): annotated examples, which are not modified.
     track (Track): reports the progress.
-    RETURNS (List[Example]): the same references with predicted documents.
     """
     examples = list(examples)
     docs = nlp.pipe(eg.predicted.copy() for eg in examples)
     tracked = track(docs, total=len(examples), what="Predicting")
     return [Example(doc, eg.reference) for doc, eg in zip(tracked, examples)]
-
-
-def score_pipeline(
-    nlp: Language, examples: Iterable[Example], key: str, *, track: Track = untracked
-) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): scores of the predicted spans; see `score_spans`."""
-    return score_spans(predict(nlp, examples, track=track), spans_key=key)
 
 
 def read_predictions(

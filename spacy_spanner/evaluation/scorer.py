@@ -1,8 +1,19 @@
 """Score predicted spans: overall, by type, length and nesting, and calibration."""
 
 from itertools import zip_longest
-from typing import Any, Callable, Dict, Iterable, List
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
+import numpy as np
 from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
@@ -10,9 +21,10 @@ from spacy.util import registry
 
 from ..pipeline.annotations import annotated_spans, scores_of
 from ..settings import DEFAULT_SPANS_KEY
-from .calibration import calibration_error, collect_confidence, reliability_table
+from ..spans.table import Floats
 from .counts import (
     Counts,
+    Reading,
     by_length,
     by_nesting,
     by_type,
@@ -20,7 +32,9 @@ from .counts import (
     macro_average,
     shortest_length,
 )
-from .readings import Reading
+
+# As in Appendix B of "Boundary Smoothing for Named Entity Recognition" (ACL 2022).
+N_CALIBRATION_BINS = 10
 
 
 @registry.scorers("spacy_spanner.spans_scorer.v1")
@@ -112,8 +126,8 @@ def _score_breakdown(readings: List[Reading], prefix: str) -> Dict[str, Any]:
     nesting = count_groups(readings, by_nesting)
     parts = {
         "macro": macro_average(count_groups(readings, by_type)),
-        "flat": nesting.get("flat", Counts()).as_dict(),
-        "nested": nesting.get("nested", Counts()).as_dict(),
+        "flat": nesting.get("flat", Counts()).prf,
+        "nested": nesting.get("nested", Counts()).prf,
     }
     for part, values in parts.items():
         scores.update({f"{prefix}_{part}_{letter}": values[letter] for letter in "prf"})
@@ -122,3 +136,70 @@ def _score_breakdown(readings: List[Reading], prefix: str) -> Dict[str, Any]:
     by_class = {name: lengths[name].as_dict() for name in ordered}
     scores[f"{prefix}_by_length"] = by_class or None
     return scores
+
+
+class ReliabilityBin(NamedTuple):
+    """The spans with a score between two limits.
+
+    low, high (float): limits; `high` is exclusive, except in the last bin.
+    n_spans (int): number of spans.
+    confidence (Optional[float]): mean score; None for an empty bin.
+    accuracy (Optional[float]): share of correct spans; None for an empty bin.
+    """
+
+    low: float
+    high: float
+    n_spans: int
+    confidence: Optional[float]
+    accuracy: Optional[float]
+
+
+def collect_confidence(readings: Iterable[Reading]) -> Tuple[Floats, Floats]:
+    """Collect the scores of predicted spans. Misaligned spans do not count for
+    precision, as in spaCy, but count as wrong here.
+
+    RETURNS (Tuple[Floats, Floats]): scores, and 1 for correct spans. (span,)
+    """
+    confidence: List[float] = []
+    correct: List[bool] = []
+    for gold, predicted, unplaced in readings:
+        for span, score in predicted.items():
+            if score is not None:
+                confidence.append(score)
+                correct.append(span in gold)
+        wrong = [score for score in unplaced if score is not None]
+        confidence += wrong
+        correct += [False] * len(wrong)
+    return np.asarray(confidence, dtype="f"), np.asarray(correct, dtype="f")
+
+
+def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBin]:
+    """RETURNS (List[ReliabilityBin]): spans in bins of equal width by their score.
+
+    confidence (Floats): scores in [0, 1]. Shape: (span,)
+    correct (Floats): 1 for correct spans. Shape: (span,)
+    """
+    last = N_CALIBRATION_BINS - 1
+    index = np.minimum((confidence * N_CALIBRATION_BINS).astype(int), last)
+    columns = [
+        np.bincount(index, weights=weights, minlength=N_CALIBRATION_BINS).tolist()
+        for weights in (None, confidence, correct)
+    ]
+    limits = [place / N_CALIBRATION_BINS for place in range(N_CALIBRATION_BINS + 1)]
+    return [
+        ReliabilityBin(low, high, n, *((total / n, right / n) if n else (None, None)))
+        for low, high, n, total, right in zip(limits, limits[1:], *columns)
+    ]
+
+
+def calibration_error(table: Sequence[ReliabilityBin]) -> Optional[float]:
+    """RETURNS (Optional[float]): the expected calibration error, Σ_bins share of spans
+    × |mean score - share of correct spans|; None if the table is empty.
+    """
+    total = sum(row.n_spans for row in table)
+    gaps = [
+        row.n_spans * abs(row.confidence - row.accuracy)
+        for row in table
+        if row.confidence is not None and row.accuracy is not None
+    ]
+    return sum(gaps) / total if total else None

@@ -11,12 +11,15 @@ from spacy.training import Example
 from .. import __version__
 from ..errors import Errors
 from ..pipeline.state import NO_SETTINGS
-from .bootstrap import N_SAMPLES, Interval, compare_pairs, intervals
-from .confusion import boundary_errors, label_confusion, offset_table
-from .counts import by_type, count_groups
-from .error_list import find_errors
-from .matching import count_kinds, match_reading
-from .partial import partial_scores
+from .bootstrap import N_SAMPLES, compare_pairs, intervals
+from .counts import Reading, by_type, count_groups
+from .error_analysis import (
+    boundary_errors,
+    find_errors,
+    label_confusion,
+    offset_table,
+)
+from .matching import count_kinds, match_reading, partial_scores
 from .predicting import (
     SpanSource,
     Track,
@@ -26,7 +29,6 @@ from .predicting import (
     read_unfiltered,
     untracked,
 )
-from .readings import Reading
 from .scorer import read_example, score_spans
 from .thresholds import CURVE_FLOOR, best_threshold, curves_by_label, f_objective
 
@@ -40,7 +42,7 @@ class Evaluation(NamedTuple):
     unfiltered (Optional[List[Reading]]): the same with a low threshold; None if the
         spans have no scores or the component has no threshold.
     metrics (Dict[str, Any]): all scores, as plain data.
-    errors (List[Dict[str, Any]]): see `error_list.find_errors`.
+    errors (List[Dict[str, Any]]): see `error_analysis.find_errors`.
     """
 
     name: str
@@ -148,9 +150,8 @@ def measure(
     overall, by_label = resampled(), resampled(group=by_type, names=labels)
     return {
         "scores": {name[len(prefix) :]: value for name, value in scores.items()},
-        "intervals": overall and as_lists(overall["all"]),
-        "intervals_by_type": by_label
-        and {label: as_lists(by_label[label]) for label in labels},
+        "intervals": overall and overall["all"],
+        "intervals_by_type": by_label,
         "samples": n_samples,
         "partial": partial_scores(readings),
         "kinds": count_kinds(matches),
@@ -158,11 +159,6 @@ def measure(
         "confusion": label_confusion(matches),
         "offsets": offset_table(matches),
     }
-
-
-def as_lists(by_score: Dict[str, Interval]) -> Dict[str, List[float]]:
-    """RETURNS (Dict[str, List[float]]): intervals as lists, for JSON."""
-    return {letter: list(interval) for letter, interval in by_score.items()}
 
 
 def describe_thresholds(
@@ -198,8 +194,6 @@ def compare(first: Evaluation, second: Evaluation, **draws: int) -> Dict[str, An
         names = [side.metrics["model"]["spans_key"] for side in (first, second)]
         raise ValueError(Errors.SP082.format(first=names[0], second=names[1]))
     result = compare_pairs(first.readings, second.readings, **draws)
-    if result["interval"] is not None:
-        result["interval"] = as_lists(result["interval"])
     sides = [count_groups(side.readings, by_type) for side in (first, second)]
     result["by_type"] = {
         label: [side[label].f_score if label in side else 0.0 for side in sides]

@@ -5,13 +5,13 @@ threshold are those at a lower one that score high enough, and one prediction wi
 threshold gives the whole curve.
 """
 
+from itertools import groupby
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from ..spans.table import Bools, Floats
-from .counts import f_beta
-from .readings import Reading
+from .counts import Counts, Reading, f_beta
 
 # Lowest threshold of curves; below it, models predict nearly every possible span.
 CURVE_FLOOR = 0.05
@@ -45,11 +45,9 @@ class ScoredSpans(NamedTuple):
 def scored_spans(
     readings: Iterable[Reading], label: Optional[str] = None
 ) -> ScoredSpans:
-    """Collect the spans for a curve.
+    """RETURNS (ScoredSpans): the spans for a curve, of one label or of all.
 
     readings (Iterable[Reading]): documents, predicted with a low threshold.
-    label (Optional[str]): use only the spans of this label.
-    RETURNS (ScoredSpans): predicted spans in any order.
     """
     score: List[float] = []
     right: List[bool] = []
@@ -66,12 +64,8 @@ def scored_spans(
 def threshold_curve(
     spans: ScoredSpans, grid: Sequence[float] = GRID
 ) -> List[CurvePoint]:
-    """Compute precision, recall and F1 for each threshold of a grid.
-
-    spans (ScoredSpans): see `scored_spans`.
-    grid (Sequence[float]): thresholds, ascending.
-    RETURNS (List[CurvePoint]): one point per threshold. Precision is 0 if nothing is
-        predicted, as in the scorer.
+    """RETURNS (List[CurvePoint]): scores for each threshold of an ascending grid.
+    Precision is 0 if nothing is predicted, as in the scorer.
     """
     order = np.argsort(spans.score, kind="stable")
     score, right = spans.score[order], spans.right[order]
@@ -81,10 +75,9 @@ def threshold_curve(
     points = []
     for threshold, place in zip(grid, first.tolist()):
         n_right, n_predicted = int(right_from[place]), len(score) - place
-        precision = n_right / n_predicted if n_predicted else 0.0
-        recall = n_right / spans.n_gold if spans.n_gold else 0.0
-        f_score = f_beta(precision, recall)
-        points.append(CurvePoint(threshold, precision, recall, f_score, n_predicted))
+        one = Counts(n_right, spans.n_gold, n_right, n_predicted)
+        scores = one.precision, one.recall, one.f_score
+        points.append(CurvePoint(threshold, *scores, n_predicted))
     return points
 
 
@@ -104,23 +97,14 @@ def recall_at_precision(minimum: float) -> Objective:
 
 
 def best_point(curve: Sequence[CurvePoint], objective: Objective) -> CurvePoint:
-    """Choose the best point of a curve.
-
-    RETURNS (CurvePoint): the best point; of equally good ones, the middle of the
-        longest run, which is the safest choice for other data.
+    """RETURNS (CurvePoint): the best point of a curve; of equally good ones, the middle
+    of the longest run, which is the safest choice for other data.
     """
     values = [objective(point) for point in curve]
     best = max(values)
-    runs: List[List[int]] = []
-    for place, value in enumerate(values):
-        if best - value > 1e-9:
-            continue
-        if runs and runs[-1][-1] == place - 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    longest = max(runs, key=len)
-    return curve[longest[(len(longest) - 1) // 2]]
+    runs = groupby(zip(curve, values), key=lambda pair: best - pair[1] <= 1e-9)
+    longest = max((list(run) for is_best, run in runs if is_best), key=len)
+    return longest[(len(longest) - 1) // 2][0]
 
 
 def best_threshold(

@@ -8,17 +8,17 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..pipeline.temperature import fit_temperature
-from .counts import by_type, count_groups
+from .counts import Reading, by_type, count_groups
 from .predicting import (
     SpanSource,
     Track,
     find_source,
+    predict,
     read_corpus,
     read_unfiltered,
-    score_pipeline,
     untracked,
 )
-from .readings import Reading
+from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
     Objective,
@@ -120,11 +120,9 @@ def read_settings(source: SpanSource) -> Dict[str, Any]:
 
 
 def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]:
-    """Choose the best thresholds.
+    """RETURNS (Dict[str, Any]): the best common `threshold`, and `label_thresholds`.
 
     readings (Sequence[Reading]): documents, predicted with a low threshold.
-    goal (Goal): what to optimise.
-    RETURNS (Dict[str, Any]): the common `threshold`, and `label_thresholds`.
     """
     common = best_threshold(readings, goal.objective)
     by_label: Dict[str, float] = {}
@@ -139,7 +137,7 @@ def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]
 def _unfiltered(
     nlp: Language, source: SpanSource, examples: List[Example], track: Track
 ) -> List[Reading]:
-    """Predict with a low threshold.
+    """RETURNS (List[Reading]): spans that are predicted with a low threshold.
 
     RAISES (ValueError): SP161 without spans, SP075 for spans without scores.
     """
@@ -161,6 +159,7 @@ def _measure(
     """RETURNS (Dict[str, Dict[str, Any]]): P, R, F1 and ECE of each corpus."""
     result = {}
     for name, examples in corpora.items():
-        scores = score_pipeline(nlp, examples, source.key, track=track)
+        found = predict(nlp, examples, track=track)
+        scores = score_spans(found, spans_key=source.key)
         result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
     return result

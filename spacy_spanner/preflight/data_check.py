@@ -1,11 +1,16 @@
 """Find problems in training data and say how to solve them."""
 
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
 from spacy.language import Language
+from spacy.schemas import ConfigSchemaTraining
 from spacy.training import Example
+from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
 
-from ..pipeline.component import SpanRecognizer
+from ..errors import Errors
+from ..evaluation.predicting import read_corpus, span_components
 from ..pipeline.survey import lost_spans, survey
 from ..settings import SpanSettings
 from .data_survey import SplitSurvey, shared_texts, survey_split
@@ -35,16 +40,71 @@ class Finding(NamedTuple):
 
 
 class DataCheck(NamedTuple):
-    """The results for one component.
-
-    component (str): its name.
-    splits (Dict[str, Dict[str, Any]]): counts by part of the data.
-    findings (List[Finding]): the results of the checks.
-    """
+    """The results for one component, with counts by part of the data."""
 
     component: str
     splits: Dict[str, Dict[str, Any]]
     findings: List[Finding]
+
+
+def debug_data(
+    path: Path, overrides: Dict[str, Any], *, test: Optional[Path] = None
+) -> List[DataCheck]:
+    """Check the data of all span components of a config.
+
+    path (Path): the config.
+    overrides (Dict[str, Any]): settings to override, by dotted name.
+    test (Optional[Path]): the annotated documents of the test part.
+    RETURNS (List[DataCheck]): one per component.
+    RAISES (ValueError): SP077 if the config has no span component, SP078 if data cannot
+        be read.
+    """
+    config = load_config(path, overrides=overrides, interpolate=False)
+    nlp = load_model_from_config(config, auto_fill=True)
+    components = span_components(nlp)
+    if not components:
+        pipeline = ", ".join(nlp.pipe_names) or "no component"
+        raise ValueError(Errors.SP077.format(path=path, pipeline=pipeline))
+    splits = read_splits(nlp, path)
+    checks = []
+    for name, pipe in components.items():
+        parts = dict(splits)
+        if test is not None:
+            parts["test"] = read_corpus(test, nlp, pipe.settings.spans_key)
+        annotate(nlp, parts)
+        checks.append(check_data(nlp, name, parts))
+    return checks
+
+
+def read_splits(nlp: Language, path: Path) -> Dict[str, List[Example]]:
+    """RETURNS (Dict[str, List[Example]]): the "train" and "dev" data of a config.
+
+    RAISES (ValueError): SP078 if one of them cannot be read.
+    """
+    config = nlp.config.interpolate()
+    training = registry.resolve(config["training"], schema=ConfigSchemaTraining)
+    names = [training["train_corpus"], training["dev_corpus"]]
+    splits: Dict[str, List[Example]] = {}
+    for part, name in zip(("train", "dev"), names):
+        try:
+            (corpus,) = resolve_dot_names(config, [name])
+            splits[part] = list(corpus(nlp))
+        except Exception as error:
+            # Unset paths and broken files raise errors of many types.
+            message = Errors.SP078.format(part=part, path=path, error=error)
+            raise ValueError(message) from error
+    return splits
+
+
+def annotate(nlp: Language, splits: Dict[str, List[Example]]) -> None:
+    """Run the untrained annotating components of the config, such as a sentencizer, on
+    the predicted documents.
+    """
+    for name in nlp.config["training"].get("annotating_components") or []:
+        pipe: Any = nlp.get_pipe(name)
+        if not getattr(pipe, "is_trainable", False):
+            for example in chain.from_iterable(splits.values()):
+                pipe(example.predicted)
 
 
 def check_data(
@@ -52,8 +112,7 @@ def check_data(
 ) -> DataCheck:
     """Check the data of a span component.
 
-    nlp (Language): the pipeline, not initialized.
-    name (str): name of the component.
+    name (str): its name.
     splits (Mapping[str, Sequence[Example]]): "train" and any other parts; the predicted
         documents have the sentence boundaries that training will use.
     RETURNS (DataCheck): counts and findings.
@@ -78,11 +137,6 @@ def check_data(
     findings += _check_duplicates(train)
     parts = {part: one.as_dict() for part, one in counted.items()}
     return DataCheck(name, parts, findings)
-
-
-def span_components(nlp: Language) -> List[str]:
-    """RETURNS (List[str]): names of this package's components."""
-    return [name for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)]
 
 
 def _check_sizes(
@@ -139,10 +193,8 @@ def _check_lengths(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
     lengths = sorted(width for one in counted.values() for width in one.lengths)
     if lengths:
         usual = lengths[(99 * (len(lengths) - 1)) // 100]
-        text = (
-            f"Spans have {lengths[0]} to {lengths[-1]} tokens; 99% have {usual} or less"
-        )
-        yield Finding(GOOD, text)
+        shown = f"{lengths[0]} to {lengths[-1]} tokens; 99% have {usual} or less"
+        yield Finding(GOOD, f"Spans have {shown}")
 
 
 def _check_overlaps(

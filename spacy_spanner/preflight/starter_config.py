@@ -111,10 +111,8 @@ def build_config(wishes: Wishes) -> Config:
 
 
 def find_factory(model: str) -> str:
-    """Find the factory of a model.
+    """RETURNS (str): the factory of a model, which is named with or without "span_".
 
-    model (str): its name, with or without "span_".
-    RETURNS (str): the name of the factory.
     RAISES (ValueError): SP076 for an unknown model.
     """
     name = model if model.startswith(PREFIX) else f"{PREFIX}{model}"
@@ -154,11 +152,9 @@ def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, An
 def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): the settings that differ from spaCy's [training]."""
     plan = wishes.plan
-    prefix = f"spans_{wishes.spans_key}"
+    weights = {"f": 1.0, "p": 0.0, "r": 0.0}
     scores: Dict[str, Optional[float]] = {
-        f"{prefix}_f": 1.0,
-        f"{prefix}_p": 0.0,
-        f"{prefix}_r": 0.0,
+        f"spans_{wishes.spans_key}_{score}": weight for score, weight in weights.items()
     }
     if sentences:
         scores.update(dict.fromkeys(SENTENCE_SCORES))

@@ -8,7 +8,7 @@ import srsly
 
 from spacy_spanner.jobs.search import one_trial
 from spacy_spanner.jobs.search.trials import Plan
-from spacy_spanner.preflight.comments import write_config
+from spacy_spanner.preflight.config_text import write_config
 from spacy_spanner.preflight.starter_config import Wishes, build_config
 
 from ..runs import write_corpus

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_spanner.corpus.documents import by_characters, to_docs
-from spacy_spanner.corpus.lost import LostSpans
+from spacy_spanner.corpus.documents import to_docs
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
-from spacy_spanner.corpus.records import CHARACTERS, Lost, Mention, Record
+from spacy_spanner.corpus.records import Lost, LostSpans, Mention, Record, by_characters
 
 from .util import spans_of
 
@@ -33,7 +32,7 @@ def tokens(*mentions: Tuple[int, int, str], **fields: Any) -> Record:
 
 def text(content: str, *mentions: Tuple[int, int, str], **fields: Any) -> Record:
     rows = [Mention(*mention) for mention in mentions]
-    return Record("a.txt", 3, rows, text=content, unit=CHARACTERS, **fields)
+    return Record("a.txt", 3, rows, text=content, **fields)
 
 
 def build(record: Record, nlp: Language, **options: Any) -> Tuple[List[Doc], LostSpans]:

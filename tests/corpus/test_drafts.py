@@ -7,8 +7,8 @@ import pytest
 import spacy
 
 from spacy_spanner.corpus.conversion import convert_corpus
-from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions
+from spacy_spanner.corpus.records import LostSpans
 
 from .util import docs_and_lost, write_file
 

@@ -3,8 +3,7 @@
 import csv
 from pathlib import Path
 
-from spacy_spanner.corpus.lost import LostSpans
-from spacy_spanner.corpus.records import Lost
+from spacy_spanner.corpus.records import Lost, LostSpans
 
 ROWS = [
     Lost("a.txt", 3, 'a "b",\nc', "X", "empty"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.corpus.sgml import find_region, same_text, strip_markup
+from spacy_spanner.corpus.markup import find_region, same_text, strip_markup
 
 
 def whole(raw: str, *, count_tags: bool) -> tuple:

@@ -1,12 +1,10 @@
 """Counts of corpora, and how they are laid out."""
 
 import json
-from typing import Any, List, Set, Tuple
+from typing import Any, List, Tuple
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
@@ -15,7 +13,6 @@ from spacy_spanner.corpus.statistics import (
     Reach,
     Statistics,
     count_docs,
-    crossing_spans,
     seed_overlap,
 )
 from spacy_spanner.spans.table import SpanTable
@@ -98,39 +95,6 @@ def test_seed_overlap_is_that_of_the_best_seed() -> None:
     table = SpanTable.of([(0, 1, 0), (0, 4, 0), (2, 12, 0)])
     found = seed_overlap(table, np.asarray([1, 3, 5]))
     np.testing.assert_allclose(found, [1.0, 0.8, 0.5])
-
-
-@pytest.mark.parametrize(
-    "spans, crossing",
-    [
-        ({(0, 2, "A"), (1, 3, "A")}, {(0, 2, "A"), (1, 3, "A")}),
-        ({(0, 3, "A"), (1, 3, "A")}, set()),
-        ({(0, 3, "A"), (0, 2, "B")}, set()),
-        ({(0, 2, "A"), (2, 3, "A")}, set()),
-        ({(0, 9, "A"), (1, 3, "A"), (2, 5, "B")}, {(1, 3, "A"), (2, 5, "B")}),
-    ],
-)
-def test_crossing_spans(spans: set, crossing: set) -> None:
-    assert crossing_spans(spans) == crossing
-
-
-any_spans = st.sets(
-    st.tuples(st.integers(0, 6), st.integers(1, 4), st.sampled_from("AB")).map(
-        lambda row: (row[0], row[0] + row[1], row[2])
-    ),
-    max_size=8,
-)
-
-
-@given(any_spans)
-def test_crossing_spans_are_those_of_all_pairs(
-    spans: Set[Tuple[int, int, str]],
-) -> None:
-    def cross(a: tuple, b: tuple) -> bool:
-        return a[0] < b[0] < a[1] < b[1] or b[0] < a[0] < b[1] < a[1]
-
-    expected = {a for a in spans if any(cross(a, b) for b in spans)}
-    assert crossing_spans(spans) == expected
 
 
 @pytest.mark.parametrize(

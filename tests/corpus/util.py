@@ -8,9 +8,8 @@ from spacy.tokens import Doc
 
 from spacy_spanner.corpus.conversion import read_docs
 from spacy_spanner.corpus.formats.catalogue import FORMATS, find_files
-from spacy_spanner.corpus.lost import LostSpans
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
-from spacy_spanner.corpus.records import Lost, Record
+from spacy_spanner.corpus.records import Lost, LostSpans, Record
 
 
 class Reading(NamedTuple):

@@ -63,14 +63,14 @@ def test_intervals_are_near_the_normal_approximation() -> None:
 def test_intervals_of_certainty_have_no_width() -> None:
     found = intervals([RIGHT] * 4, group=by_type, names=["A", "C"], n_samples=50)
     assert found is not None
-    assert found["A"]["f"] == (1.0, 1.0)
-    assert found["C"]["f"] == (0.0, 0.0)
+    assert found["A"]["f"] == [1.0, 1.0]
+    assert found["C"]["f"] == [0.0, 0.0]
 
 
 def test_intervals_leave_out_samples_without_spans() -> None:
     found = intervals([RIGHT, reading(set(), set())], n_samples=50)
     assert found is not None
-    assert found["all"]["f"] == (1.0, 1.0)
+    assert found["all"]["f"] == [1.0, 1.0]
 
 
 def test_intervals_of_one_document_are_none() -> None:
@@ -92,7 +92,7 @@ def test_compare_equal_models() -> None:
 def test_compare_a_better_model() -> None:
     found = compare_pairs([WRONG] * 30, [RIGHT] * 30, n_samples=500)
     assert found["difference"]["f"] == 1.0
-    assert found["interval"]["f"] == (1.0, 1.0)
+    assert found["interval"]["f"] == [1.0, 1.0]
     assert found["p_value"] < 0.01
     assert found["found_by"]["second"] == 30
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.evaluation.calibration import (
+from spacy_spanner.evaluation.counts import Reading
+from spacy_spanner.evaluation.scorer import (
     calibration_error,
     collect_confidence,
     reliability_table,
 )
-from spacy_spanner.evaluation.readings import Reading
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), max_size=30)
 

@@ -8,17 +8,19 @@ from hypothesis import strategies as st
 
 from spacy_spanner.evaluation.counts import (
     Counts,
+    Reading,
+    SpanKey,
     by_length,
     by_nesting,
     by_nothing,
     by_type,
     count_groups,
+    crossing_spans,
     f_beta,
     length_class,
     macro_average,
     nested_spans,
 )
-from spacy_spanner.evaluation.readings import Reading
 
 SPANS = st.sets(
     st.tuples(st.integers(0, 9), st.integers(1, 5), st.sampled_from("AB")).map(
@@ -30,6 +32,12 @@ SPANS = st.sets(
 
 def reading(gold: Set, predicted: Set) -> Reading:
     return Reading(gold, dict.fromkeys(predicted), [])
+
+
+def above(found: Reading, threshold: float) -> Reading:
+    """RETURNS (Reading): the reading without predicted spans below a threshold."""
+    kept = {k: score for k, score in found.predicted.items() if score >= threshold}
+    return found._replace(predicted=kept)
 
 
 def test_counts_by_hand() -> None:
@@ -70,11 +78,6 @@ def test_macro_average_by_hand() -> None:
     assert macro_average({}) == {"p": None, "r": None, "f": None}
 
 
-def test_reading_at_least_keeps_what_has_no_score() -> None:
-    found = Reading(set(), {(0, 1, "A"): None, (1, 2, "A"): 0.4}, [0.3, 0.6])
-    assert found.at_least(0.5) == Reading(set(), {(0, 1, "A"): None}, [0.6])
-
-
 def test_nested_spans_by_hand() -> None:
     spans = {(0, 5, "A"), (1, 2, "B"), (3, 4, "A"), (5, 6, "A"), (7, 8, "A")}
     assert nested_spans(spans) == {(0, 5, "A"), (1, 2, "B"), (3, 4, "A")}
@@ -93,3 +96,28 @@ def test_nested_spans_equal_the_comparison_of_all_pairs(spans: Set) -> None:
         if any(two != one and two[0] < one[1] and one[0] < two[1] for two in spans)
     }
     assert nested_spans(spans) == expected
+
+
+@pytest.mark.parametrize(
+    "spans, crossing",
+    [
+        ({(0, 2, "A"), (1, 3, "A")}, {(0, 2, "A"), (1, 3, "A")}),
+        ({(0, 3, "A"), (1, 3, "A")}, set()),
+        ({(0, 3, "A"), (0, 2, "B")}, set()),
+        ({(0, 2, "A"), (2, 3, "A")}, set()),
+        ({(0, 9, "A"), (1, 3, "A"), (2, 5, "B")}, {(1, 3, "A"), (2, 5, "B")}),
+    ],
+)
+def test_crossing_spans(spans: set, crossing: set) -> None:
+    assert crossing_spans(spans) == crossing
+
+
+@given(SPANS)
+def test_crossing_spans_are_those_of_all_pairs(
+    spans: Set[SpanKey],
+) -> None:
+    def cross(a: tuple, b: tuple) -> bool:
+        return a[0] < b[0] < a[1] < b[1] or b[0] < a[0] < b[1] < a[1]
+
+    expected = {a for a in spans if any(cross(a, b) for b in spans)}
+    assert crossing_spans(spans) == expected

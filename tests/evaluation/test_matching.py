@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from nervaluate import Evaluator
 
-from spacy_spanner.evaluation.confusion import (
+from spacy_spanner.evaluation.counts import Reading, SpanKey
+from spacy_spanner.evaluation.error_analysis import (
     NONE,
     boundary_errors,
     boundary_kind,
@@ -16,15 +17,15 @@ from spacy_spanner.evaluation.confusion import (
     offset_table,
 )
 from spacy_spanner.evaluation.matching import (
+    PARTIAL_SCORES,
     any_pair,
     count_kinds,
     match_reading,
     overlap_ratio,
     pair_spans,
+    partial_scores,
     same_label,
 )
-from spacy_spanner.evaluation.partial import PARTIAL_SCORES, partial_scores
-from spacy_spanner.evaluation.readings import Reading, SpanKey
 
 from .test_counts import SPANS, reading
 

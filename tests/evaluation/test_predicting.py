@@ -17,6 +17,7 @@ from spacy_spanner.evaluation.predicting import (
 )
 
 from ..helpers import NESTED, Data, make_examples, trained_copy
+from .test_counts import above
 
 
 def write_corpus(folder: Path, nlp: Language, data: Data = NESTED) -> Path:
@@ -121,5 +122,5 @@ def test_filtered_low_prediction_equals_prediction(tmp_path: Path) -> None:
     for threshold in (0.01, 0.3, 0.9):
         with lowered_threshold(source, threshold):
             expected = read_predictions(nlp, examples, "ents")
-        found = [reading.at_least(threshold) for reading in low]
+        found = [above(reading, threshold) for reading in low]
         assert [set(r.predicted) for r in found] == [set(r.predicted) for r in expected]

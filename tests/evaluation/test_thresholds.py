@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_spanner.evaluation.counts import by_nothing, count_groups
-from spacy_spanner.evaluation.readings import Reading, SpanKey
+from spacy_spanner.evaluation.counts import Reading, SpanKey, by_nothing, count_groups
 from spacy_spanner.evaluation.thresholds import (
     CurvePoint,
     ScoredSpans,
@@ -19,6 +18,8 @@ from spacy_spanner.evaluation.thresholds import (
     scored_spans,
     threshold_curve,
 )
+
+from .test_counts import above
 
 GOLD = {(0, 1, "A"), (1, 2, "A"), (2, 3, "B")}
 SCORED: Dict[SpanKey, float] = {
@@ -63,7 +64,7 @@ def test_curve_equals_scoring_of_filtered_predictions(
     predicted = {(n, n + 1, "A"): score / 20 for n, score in enumerate(scores)}
     readings = [Reading({(n, n + 1, "A") for n in range(n_right)}, dict(predicted), [])]
     for point in threshold_curve(scored_spans(readings), [0.1, 0.5, 0.9]):
-        kept = [reading.at_least(point.threshold) for reading in readings]
+        kept = [above(reading, point.threshold) for reading in readings]
         counts = count_groups(kept, by_nothing)["all"]
         expected = (counts.precision, counts.recall, counts.f_score)
         assert (point.p, point.r, point.f) == pytest.approx(expected)

@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 
-from spacy_spanner.evaluation.readings import Reading
+from spacy_spanner.evaluation.counts import Reading
 from spacy_spanner.evaluation.tuning import MIN_GOLD, Goal, choose_thresholds, tune
 
 from ..cli.helpers import run

@@ -13,7 +13,7 @@ from spacy.training.loop import train
 from spacy.util import load_config_from_str
 from thinc.api import Config
 
-from spacy_spanner.preflight.comments import TRAINING, write_config
+from spacy_spanner.preflight.config_text import TRAINING, write_config
 from spacy_spanner.preflight.starter_config import Wishes, build_config, find_factory
 
 from ..cli.helpers import run

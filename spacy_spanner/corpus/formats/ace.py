@@ -5,14 +5,13 @@ documents to read can be given as a list, as in the split of the papers.
 """
 
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional
+from typing import Iterator, List, NamedTuple, Optional
 
 from ...errors import Errors
+from ..markup import Node, PlainText, find_region, read_xml, same_text, strip_markup
 from ..options import ReadOptions
-from ..records import CHARACTERS, DIFFERENT, OUTSIDE, Lost, Mention, Note, Record
-from ..sgml import PlainText, find_region, same_text, strip_markup
+from ..records import DIFFERENT, OUTSIDE, Lost, Mention, Note, Record
 from ..text_files import fail, read_text
-from ..xml_nodes import Node, read_xml
 
 APF, SGM = ".apf.xml", ".sgm"
 # File endings that names in lists may have.
@@ -37,7 +36,7 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     RAISES (ValueError): SP001 if a file is broken, SP055 if a document of the list is
         missing, SP057 if an annotation has no text.
     """
-    paths = _apf_files(path)
+    paths = [path] if path.is_file() else sorted(path.rglob(f"*{APF}"))
     found = {p.name[: -len(APF)]: p for p in paths}
     if len(found) < len(paths):
         n_several = len(paths) - len(found)
@@ -57,17 +56,10 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         yield _to_record(apf_path, plain, options.mention)
 
 
-def _apf_files(path: Path) -> List[Path]:
-    return [path] if path.is_file() else sorted(path.rglob(f"*{APF}"))
-
-
 def choose_documents(names: List[str], options: ReadOptions, source: str) -> List[str]:
-    """Choose the documents to read.
+    """RETURNS (List[str]): the names of the documents to read, in the order of the list
+    in `options`, where they may have folders and endings; without a list, all, sorted.
 
-    names (List[str]): names of the existing documents.
-    options (ReadOptions): uses `documents`, with or without folders and endings.
-    source (str): name of the folder.
-    RETURNS (List[str]): names in the order of the list; without a list, all, sorted.
     RAISES (ValueError): SP055 if documents of the list are missing.
     """
     if options.documents is None:
@@ -99,24 +91,14 @@ def _to_record(path: Path, plain: PlainText, choice: str) -> Record:
             for node in entity.elements("entity_mention"):
                 charseq = _charseq(node, choice, path.name)
                 place = plain.find(charseq.start, charseq.end)
-                if place is None:
-                    reason = OUTSIDE
-                elif same_text(plain.text[slice(*place)], charseq.text):
+                if place and same_text(plain.text[slice(*place)], charseq.text):
                     mentions.append(Mention(*place, label, node.line))
-                    continue
                 else:
-                    reason = DIFFERENT
-                text = " ".join(charseq.text.split())
-                lost.append(Lost(path.name, node.line, text, label, reason))
-    return Record(
-        path.name,
-        1,
-        mentions,
-        text=plain.text,
-        unit=CHARACTERS,
-        sentence_starts=plain.breaks,
-        lost=lost,
-    )
+                    text = " ".join(charseq.text.split())
+                    reason = DIFFERENT if place else OUTSIDE
+                    lost.append(Lost(path.name, node.line, text, label, reason))
+    text, starts = plain.text, plain.breaks
+    return Record(path.name, 1, mentions, text=text, sentence_starts=starts, lost=lost)
 
 
 def _charseq(mention: Node, choice: str, source: str) -> Charseq:
@@ -125,10 +107,14 @@ def _charseq(mention: Node, choice: str, source: str) -> Charseq:
     charseq: Optional[Node] = element.first("charseq") if element else None
     if charseq is None:
         fail(source, mention.line, f"a mention without {choice}", mention.attrs)
-    numbers: Dict[str, int] = {}
-    for name in ("START", "END"):
-        value = charseq.attrs.get(name, "").strip()
-        if not value.isascii() or not value.isdecimal() or len(value) > 12:
+    offsets = {name: charseq.attrs.get(name, "").strip() for name in ("START", "END")}
+    for name, value in offsets.items():
+        if not is_offset(value):
             fail(source, charseq.line, f"{name} is not a number", charseq.attrs)
-        numbers[name] = int(value)
-    return Charseq(numbers["START"], numbers["END"] + 1, charseq.text())
+    start, last = map(int, offsets.values())
+    return Charseq(start, last + 1, charseq.text())
+
+
+def is_offset(text: str) -> bool:
+    """RETURNS (bool): whether a text of the file is a plain number."""
+    return text.isascii() and text.isdecimal() and len(text) <= 12

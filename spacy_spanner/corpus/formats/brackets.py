@@ -5,13 +5,13 @@ A backslash escapes `[`, `]`, `#` and itself.
 """
 
 import re
+from itertools import groupby
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Iterable, Iterator, List, NamedTuple, NoReturn, Sequence, Tuple
 
-from ...errors import Errors
 from ..options import ReadOptions
-from ..records import CHARACTERS, Mention, Note, Record
-from ..text_files import read_lines
+from ..records import Mention, Note, Record
+from ..text_files import fail, read_lines
 
 _PART = re.compile(
     r"\\(?P<escaped>[\[\]#\\])"
@@ -49,11 +49,8 @@ def parse_sentence(
     RAISES (ValueError): SP001 if brackets or labels are malformed.
     """
 
-    def fail(column: int, problem: str) -> ValueError:
-        message = Errors.SP001.format(
-            source=source, line=number, column=column + 1, problem=problem, text=line
-        )
-        return ValueError(message)
+    def broken(column: int, problem: str) -> NoReturn:
+        fail(source, number, problem, line, column + 1)
 
     text = ""
     opened: List[Tuple[int, int]] = []  # (offset in the plain text, column of "[")
@@ -64,17 +61,17 @@ def parse_sentence(
         elif part["close"]:
             label = (part["label"] or "").strip("() ")
             if not opened:
-                raise fail(part.start(), "']' without '['")
+                broken(part.start(), "']' without '['")
             if not label:
-                raise fail(part.start(), "']' is not followed by a '(LABEL)'")
+                broken(part.start(), "']' is not followed by a '(LABEL)'")
             start, column = opened.pop()
             if start == len(text):
-                raise fail(column, "the entity has no text")
+                broken(column, "the entity has no text")
             spans.append(CharSpan(start, len(text), label))
         else:
             text += part["escaped"] or part["text"]
     if opened:
-        raise fail(opened[-1][1], "'[' is never closed")
+        broken(opened[-1][1], "'[' is never closed")
     spans.sort(key=lambda span: (span.start, -span.end, span.label))
     return BracketedSentence(text, spans, number)
 
@@ -82,45 +79,30 @@ def parse_sentence(
 def read_documents(
     lines: Iterable[str], *, source: str = "<text>"
 ) -> Iterator[List[BracketedSentence]]:
-    """Group the lines of a file into documents.
-
-    lines (Iterable[str]): the lines.
-    source (str): name of the file, for messages.
-    YIELDS (List[BracketedSentence]): the sentences of a document.
-    """
-    document: List[BracketedSentence] = []
-    for number, line in enumerate(lines, start=1):
-        line = line.strip()
-        if line.startswith("#"):
-            continue
-        if line:
-            document.append(parse_sentence(line, source=source, number=number))
-        elif document:
-            yield document
-            document = []
-    if document:
-        yield document
+    """YIELDS (List[BracketedSentence]): the sentences of each document."""
+    rows = ((number, line.strip()) for number, line in enumerate(lines, start=1))
+    rows = (row for row in rows if not row[1].startswith("#"))
+    for has_text, group in groupby(rows, key=lambda row: bool(row[1])):
+        if has_text:
+            yield [parse_sentence(row, source=source, number=n) for n, row in group]
 
 
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of annotated text.
 
-    path (Path): the file.
     options (ReadOptions): uses `separator` and `encoding`.
-    note (Note): not used.
     YIELDS (Record): documents with entities by characters.
     RAISES (ValueError): SP001 if brackets or labels are malformed.
     """
     separator = " " if options.separator is None else options.separator
     lines = read_lines(path, options.encoding)
     for sentences in read_documents(lines, source=path.name):
-        yield to_record(sentences, path.name, separator)
+        yield _to_record(sentences, path.name, separator)
 
 
-def to_record(
-    sentences: Sequence[BracketedSentence], source: str, separator: str = " "
+def _to_record(
+    sentences: Sequence[BracketedSentence], source: str, separator: str
 ) -> Record:
-    """RETURNS (Record): the document with these sentences."""
     text, starts, mentions = "", [], []
     for sentence in sentences:
         text += separator if text else ""
@@ -130,11 +112,5 @@ def to_record(
             for start, end, label in sentence.spans
         ]
         text += sentence.text
-    return Record(
-        source,
-        sentences[0].line,
-        mentions,
-        text=text,
-        unit=CHARACTERS,
-        sentence_starts=starts,
-    )
+    line = sentences[0].line
+    return Record(source, line, mentions, text=text, sentence_starts=starts)

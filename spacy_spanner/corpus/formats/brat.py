@@ -10,9 +10,9 @@ from typing import Iterator, List, NamedTuple, Tuple
 
 from ...errors import Errors
 from ..discontinuous import EntityParts, join_parts, resolve_parts
+from ..markup import same_text
 from ..options import ReadOptions
-from ..records import CHARACTERS, DIFFERENT, Lost, Note, Record
-from ..sgml import same_text
+from ..records import DIFFERENT, Lost, Note, Record
 from ..text_files import fail, is_visible, read_lines, read_text
 
 _ENTITY = re.compile(
@@ -79,22 +79,13 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
 
 def parse_line(line: str, source: str, number: int) -> Entity:
-    """Parse the line of an entity.
-
-    RETURNS (Entity): the entity; ends of parts are exclusive, as in the file.
-    RAISES (ValueError): SP001 if the line is broken.
-    """
+    """RETURNS (Entity): the entity of a line. RAISES (ValueError): see `read`."""
     match = _ENTITY.fullmatch(line.rstrip("\r\n"))
     if match is None:
         fail(source, number, "not 'T1<tab>LABEL start end<tab>text'", line.rstrip())
     parts = [tuple(map(int, part.split())) for part in match["parts"].split(";")]
-    return Entity(
-        match["id"],
-        match["label"],
-        [(start, end) for start, end in parts],
-        match["text"] or "",
-        number,
-    )
+    places = [(start, end) for start, end in parts]
+    return Entity(match["id"], match["label"], places, match["text"] or "", number)
 
 
 def _to_record(
@@ -113,12 +104,5 @@ def _to_record(
                 EntityParts(joined, entity.label, entity.line, entity.id, seen)
             )
     resolved = resolve_parts(found, options.discontinuous, source)
-    return Record(
-        source,
-        1,
-        resolved.mentions,
-        text=text,
-        unit=CHARACTERS,
-        fragments=resolved.fragments,
-        lost=lost + resolved.lost,
-    )
+    resolved.lost[:0] = lost
+    return Record(source, 1, text=text, **resolved._asdict())

@@ -36,10 +36,8 @@ N_LINES, MOSTLY = 200, 0.9
 
 
 class Format(NamedTuple):
-    """A format that can be read.
+    """A format that can be read, with its name in options.
 
-    name (str): name of the format in options.
-    read (Reader): reads one file, or a folder.
     folder (bool): whether the reader accepts folders.
     patterns (Tuple[str, ...]): file names by which the format is recognised.
     """
@@ -71,8 +69,6 @@ FORMATS: Dict[str, Format] = {format.name: format for format in _FORMATS}
 def detect_format(path: Path, encoding: str = "utf-8") -> str:
     """Detect the format of a file or folder by file names and the first lines.
 
-    path (Path): the file or folder.
-    encoding (str): encoding of the text.
     RETURNS (str): a key of `FORMATS`.
     RAISES (ValueError): SP050 for an unknown encoding, SP053 if no format is detected,
         SP061 for an empty file or folder.
@@ -129,10 +125,9 @@ def _ends_in_tag(line: str) -> bool:
 
 
 def _detect_json(head: str, *, is_cut: bool) -> Optional[str]:
-    """Detect the format of the first object.
+    """RETURNS (Optional[str]): the format of the first object, if it is known.
 
     is_cut (bool): whether the file is longer than the head.
-    RETURNS (Optional[str]): the format, if it is known.
     """
     if _PAIR.match(head) or (is_cut and _OPEN_PAIR.match(head)):
         return "jsonl"
@@ -153,11 +148,9 @@ def _detect_json(head: str, *, is_cut: bool) -> Optional[str]:
 
 
 def find_files(path: Path, format: Format) -> List[Path]:
-    """List the paths to pass to a reader.
+    """RETURNS (List[Path]): what to pass to a reader: the path itself, or the files of
+    the format in a folder.
 
-    path (Path): a file or folder.
-    format (Format): its format.
-    RETURNS (List[Path]): the path itself, or the files of the format in a folder.
     RAISES (ValueError): SP061 if there is no file.
     """
     if not path.exists():

@@ -5,12 +5,22 @@ between token and tags; the tag columns are detected from the first lines. `-DOC
 lines begin documents; in a file without them, every sentence is a document.
 """
 
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Callable,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    NoReturn,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from ..options import ReadOptions
-from ..records import Mention, Note, Record
+from ..records import Mention, Note, Record, Sentence, join_sentences
 from ..tags import OPENING, TAG, decode_tags, tag_problem
 from ..text_files import fail, read_lines
 
@@ -46,7 +56,6 @@ class TaggedSentence(NamedTuple):
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of columns.
 
-    path (Path): the file.
     options (ReadOptions): uses `encoding` and `tag_columns`.
     note (Note): called with the detected layout.
     YIELDS (Record): documents of tokens.
@@ -78,9 +87,7 @@ def detect_layout(head: Iterable[str], tag_columns: Tuple[int, ...] = ()) -> Lay
     something else (such as parts of speech), only the last column is used, because
     chunks look like tags too.
 
-    head (Iterable[str]): the first lines.
     tag_columns (Tuple[int, ...]): tag columns given by the user.
-    RETURNS (Layout): the layout.
     """
     rows = [split_columns(line) for line in head if line.strip()]
     documents = any(row[0].startswith(DOCSTART) for row in rows)
@@ -150,96 +157,68 @@ def _is_tag(text: str) -> bool:
 def read_sentences(
     lines: Iterable[str], layout: Layout, *, source: str = "<text>"
 ) -> Iterator[TaggedSentence]:
-    """Group the lines of a file into sentences.
+    """YIELDS (TaggedSentence): sentences; one without tokens begins a document.
 
-    lines (Iterable[str]): the lines.
-    layout (Layout): the layout of the file.
-    source (str): name of the file, for messages.
-    YIELDS (TaggedSentence): sentences; one without tokens at the start of a document.
     RAISES (ValueError): SP001 with the line, if it is broken.
     """
-    parser = _SentenceParser(layout, source)
-    block: List[str] = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip() and not line.startswith(DOCSTART):
-            block.append(line)
-            continue
-        if block:
-            yield from parser.parse(block, number - len(block))
-            block = []
-        if line.startswith(DOCSTART):
-            yield TaggedSentence([], [], number)
-    if block:
-        yield from parser.parse(block, number - len(block) + 1)
+    numbered = enumerate(lines, start=1)
+    for kind, group in groupby(numbered, key=lambda row: _kind(row[1])):
+        block = list(group)
+        if kind == DOCSTART:
+            yield TaggedSentence([], [], block[0][0])
+        elif kind:
+            texts = [line for _, line in block]
+            yield from _parse(texts, block[0][0], layout, source)
 
 
-class _SentenceParser:
-    """Parse lines into tokens and layers, and check each distinct tag once."""
+def _kind(line: str) -> str:
+    if line.startswith(DOCSTART):
+        return DOCSTART
+    return "token" if line.strip() else ""
 
-    def __init__(self, layout: Layout, source: str) -> None:
-        self.layout = layout
-        self.source = source
-        self.known: Set[str] = {"O"}
 
-    def parse(self, block: List[str], first: int) -> Iterator[TaggedSentence]:
-        """YIELDS (TaggedSentence): the sentence, unless all lines are comments."""
-        rows = [split_columns(line) for line in block]
-        while rows and block[0].startswith("#") and not _is_tag(rows[0][-1]):
-            del rows[0], block[0]
-            first += 1
-        if not rows:
-            return
-        width = max(len(rows[0]), 2)
-        if any(len(row) != width for row in rows):
-            self._fail_ragged(block, rows, width, first)
-        columns = list(zip(*rows))
-        words = list(columns[0])
-        if self.layout.segmented:
-            words = self._without_positions(words, block, first)
-        layers = self._layers(columns, block, first)
-        yield TaggedSentence(words, layers, first)
+def _parse(
+    lines: List[str], first: int, layout: Layout, source: str
+) -> Iterator[TaggedSentence]:
+    """YIELDS (TaggedSentence): the sentence, unless all lines are comments."""
+    rows = [split_columns(line) for line in lines]
+    while rows and lines[0].startswith("#") and not _is_tag(rows[0][-1]):
+        del rows[0], lines[0]
+        first += 1
+    if not rows:
+        return
 
-    def _layers(
-        self, columns: List[Tuple[str, ...]], block: List[str], first: int
-    ) -> List[List[str]]:
-        width = len(columns)
-        wanted = self.layout.tags or tuple(range(1, width))
-        layers = []
-        for index in wanted:
-            if not (0 < index < width or 1 - width <= index < 0):
-                problem = f"there is no column {index} among {width}"
-                fail(self.source, first, problem, block[0])
-            layers.append(list(columns[index]))
-            for tag in set(layers[-1]) - self.known:
-                self._check_tag(tag, layers[-1].index(tag), block, first)
-        return layers
+    def broken(row: int, problem: str) -> NoReturn:
+        fail(source, first + row, problem, lines[row].rstrip())
 
-    def _check_tag(self, tag: str, row: int, block: List[str], first: int) -> None:
-        problem = tag_problem(tag)
-        if problem:
-            fail(self.source, first + row, problem, block[row].rstrip())
-        self.known.add(tag)
+    width = max(len(rows[0]), 2)
+    for number, row in enumerate(rows):
+        if len(row) != width:
+            broken(number, f"{len(row)} columns instead of {width}")
+    columns = [list(column) for column in zip(*rows)]
+    words = _without_positions(columns[0], broken) if layout.segmented else columns[0]
+    layers = []
+    for index in layout.tags or range(1, width):
+        if not (0 < index < width or 1 - width <= index < 0):
+            broken(0, f"there is no column {index} among {width}")
+        layers.append(columns[index])
+        for tag in set(columns[index]):
+            problem = tag_problem(tag)
+            if problem:
+                broken(columns[index].index(tag), problem)
+    yield TaggedSentence(words, layers, first)
 
-    def _without_positions(
-        self, words: List[str], block: List[str], first: int
-    ) -> List[str]:
-        found, position = [], -1
-        for row, word in enumerate(words):
-            character, position = split_position(word, position + 1)
-            if position < 0:
-                problem = f"{word!r} is not a character with a segmentation digit"
-                fail(self.source, first + row, problem, block[row].rstrip())
-            found.append(character)
-        return found
 
-    def _fail_ragged(
-        self, block: List[str], rows: List[List[str]], width: int, first: int
-    ) -> None:
-        for row, line in zip(rows, block):
-            if len(row) != width:
-                problem = f"{len(row)} columns instead of {width}"
-                fail(self.source, first, problem, line.rstrip())
-            first += 1
+def _without_positions(
+    words: List[str], broken: Callable[[int, str], NoReturn]
+) -> List[str]:
+    found, position = [], -1
+    for row, word in enumerate(words):
+        character, position = split_position(word, position + 1)
+        if position < 0:
+            broken(row, f"{word!r} is not a character with a segmentation digit")
+        found.append(character)
+    return found
 
 
 def _documents(
@@ -261,19 +240,13 @@ def _to_record(sentences: List[TaggedSentence], source: str) -> Tuple[Record, in
     """RETURNS (Tuple[Record, int]): the document, and the number of its entities whose
     first tag is not an opening tag.
     """
-    words: List[str] = []
-    starts: List[int] = []
-    mentions: List[Mention] = []
     n_irregular = 0
-    for sentence in sentences:
-        offset = len(words)
-        starts.append(offset)
-        words.extend(sentence.words)
-        for tags in sentence.layers:
+    parts = []
+    for words, layers, line in sentences:
+        mentions = []
+        for tags in layers:
             for start, end, label in decode_tags(tags):
                 n_irregular += tags[start][0] not in OPENING
-                line = sentence.line + start
-                mentions.append(Mention(start + offset, end + offset, label, line))
-    line = sentences[0].line
-    record = Record(source, line, mentions, words=words, sentence_starts=starts)
-    return record, n_irregular
+                mentions.append(Mention(start, end, label, line + start))
+        parts.append(Sentence(words, mentions, line))
+    return join_sentences(parts, source), n_irregular

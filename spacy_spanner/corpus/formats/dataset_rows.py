@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 
 from ...errors import Errors
 from ..options import ReadOptions
-from ..records import Mention, Note, Record
+from ..records import Mention, Note, Record, Sentence, join_sentences
 from ..tags import decode_tags, tag_problem
 from ..text_files import JsonItem, fail, parse_json, read_json_items, read_text
 
@@ -58,14 +58,11 @@ def read_rows(
         if words is None or not all(isinstance(w, str) and w for w in words):
             fail(source, line, f"no tokens under {' or '.join(TOKEN_KEYS)}", row)
         if tags is None or len(tags) != len(words):
-            fail(
-                source, line, f"no tag for each token, in {' or '.join(TAG_KEYS)}", row
-            )
+            problem = f"no tag for each token, in {' or '.join(TAG_KEYS)}"
+            fail(source, line, problem, row)
         named = [_name(tag, names, source, line) for tag in tags]
         spans = [Mention(*span, line) for span in decode_tags(named)]
-        yield Record(
-            source, line, spans, words=words, sentence_starts=[0] if words else []
-        )
+        yield join_sentences([Sentence(words, spans, line)], source)
 
 
 def _column(row: Dict[str, Any], keys: Tuple[str, ...]) -> Optional[List[Any]]:
@@ -88,10 +85,9 @@ def _name(tag: Any, names: Sequence[str], source: str, line: int) -> str:
 def _names_beside(path: Path) -> List[str]:
     """RETURNS (List[str]): names in the `dataset_info.json` of a file, if it exists."""
     info = path.with_name("dataset_info.json")
-    if not info.is_file():
-        return []
-    features = parse_json(read_text(info), info.name, 1)
-    return _names_in(features)
+    return (
+        _names_in(parse_json(read_text(info), info.name, 1)) if info.is_file() else []
+    )
 
 
 def _names_in(value: Any) -> List[str]:

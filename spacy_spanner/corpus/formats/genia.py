@@ -8,9 +8,9 @@ the prefixes of the names in the ontology. Coordinated entities
 from pathlib import Path
 from typing import Iterator, List, Optional
 
+from ..markup import Node, read_xml
 from ..options import ReadOptions
-from ..records import CHARACTERS, Lost, Mention, Note, Record
-from ..xml_nodes import Node, read_xml
+from ..records import Lost, Mention, Note, Record
 
 FIVE = ("DNA", "RNA", "protein", "cell_line", "cell_type")
 SENTENCE, CONS = "sentence", "cons"
@@ -20,7 +20,6 @@ COORDINATED = "coordinated with another entity"
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of articles.
 
-    path (Path): the file.
     options (ReadOptions): uses `genia_classes`.
     note (Note): called with the number of entities of other classes.
     YIELDS (Record): articles with entities by characters.
@@ -29,8 +28,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     others = 0
     for article in read_xml(path, "article"):
         reader = _ArticleReader(path.name, five=options.genia_classes == "five")
-        for number, sentence in enumerate(article.elements(SENTENCE)):
-            reader.add_sentence(sentence, first=number == 0)
+        for sentence in article.elements(SENTENCE):
+            reader.add_sentence(sentence)
         others += reader.others
         yield reader.record(article.line)
     if others:
@@ -49,8 +48,8 @@ class _ArticleReader:
         self.lost: List[Lost] = []
         self.others = 0
 
-    def add_sentence(self, sentence: Node, *, first: bool) -> None:
-        self.text += "" if first else " "
+    def add_sentence(self, sentence: Node) -> None:
+        self.text += " " if self.starts else ""
         self.starts.append(len(self.text))
         self._add(sentence)
 
@@ -75,8 +74,8 @@ class _ArticleReader:
             label = "+".join(known)
             self.lost.append(Lost(self.source, node.line, text, label, COORDINATED))
         else:
-            mention = Mention(start, len(self.text), known[0], node.line)
-            self.mentions.append(mention)
+            end = len(self.text)
+            self.mentions.append(Mention(start, end, known[0], node.line))
 
     def _label(self, name: str) -> Optional[str]:
         name = name.removeprefix("G#")
@@ -90,7 +89,6 @@ class _ArticleReader:
             line,
             self.mentions,
             text=self.text,
-            unit=CHARACTERS,
             sentence_starts=self.starts,
             lost=self.lost,
         )

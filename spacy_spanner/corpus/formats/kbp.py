@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple
 
 from ...errors import Errors
+from ..markup import PlainText, same_text, strip_markup
 from ..options import ReadOptions
-from ..records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
-from ..sgml import PlainText, same_text, strip_markup
+from ..records import DIFFERENT, Lost, Mention, Note, Record
 from ..text_files import fail, read_lines, read_text
-from .ace import choose_documents
+from .ace import choose_documents, is_offset
 
 ENDINGS = (".nw.xml", ".df.xml", ".mpdf.xml", ".cmp.txt", ".xml", ".txt")
 IN_MARKUP = "inside markup or outside of the text"
@@ -39,7 +39,6 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
     path (Path): a folder with source files and tables (`.tab`), at any depth.
     options (ReadOptions): uses `documents` and `encoding`.
-    note (Note): not used.
     YIELDS (Record): documents with entities by characters, and paragraphs and posts as
         sentences.
     RAISES (ValueError): SP001 if a line is broken, SP055 if a document of the list is
@@ -60,7 +59,7 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     left = [row for found in rows.values() for row in found]
     if left and options.documents is None:
         lost = [Lost(r.source, r.line, r.text, r.label, NO_DOCUMENT) for r in left]
-        yield Record(path.name, 1, [], unit=CHARACTERS, lost=lost)
+        yield Record(path.name, 1, [], text="", lost=lost)
 
 
 def _is_source(path: Path) -> bool:
@@ -68,18 +67,12 @@ def _is_source(path: Path) -> bool:
 
 
 def _document_name(path: Path) -> str:
-    for ending in ENDINGS:
-        if path.name.endswith(ending):
-            return path.name.removesuffix(ending)
-    return path.stem
+    ending = next(ending for ending in ENDINGS if path.name.endswith(ending))
+    return path.name.removesuffix(ending)
 
 
 def read_table(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
-    """Read a gold table.
-
-    YIELDS (Row): mentions.
-    RAISES (ValueError): SP001 if a line is broken.
-    """
+    """YIELDS (Row): the mentions of a gold table. RAISES (ValueError): see `read`."""
     for number, line in enumerate(read_lines(path, encoding), start=1):
         if not line.strip():
             continue
@@ -89,17 +82,13 @@ def read_table(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
             fail(path.name, number, problem, line.rstrip())
         document, _, place = columns[3].rpartition(":")
         first, _, last = place.partition("-")
-        if not (document and _is_offset(first) and _is_offset(last)):
+        if not (document and is_offset(first) and is_offset(last)):
             fail(path.name, number, "no 'DOCUMENT:first-last'", line.rstrip())
         label = columns[5].strip()
         if not label:
             fail(path.name, number, "no type", line.rstrip())
         start, end = int(first), int(last) + 1
         yield Row(document, start, end, columns[2], label, number, path.name)
-
-
-def _is_offset(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 12
 
 
 def _to_record(source: str, plain: PlainText, rows: List[Row]) -> Record:
@@ -113,12 +102,5 @@ def _to_record(source: str, plain: PlainText, rows: List[Row]) -> Record:
             reason = DIFFERENT if place else IN_MARKUP
             lost.append(Lost(row.source, row.line, row.text, row.label, reason))
     table = rows[0].source if rows else source
-    return Record(
-        table,
-        1,
-        mentions,
-        text=plain.text,
-        unit=CHARACTERS,
-        sentence_starts=plain.breaks,
-        lost=lost,
-    )
+    text, starts = plain.text, plain.breaks
+    return Record(table, 1, mentions, text=text, sentence_starts=starts, lost=lost)

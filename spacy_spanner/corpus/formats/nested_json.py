@@ -14,7 +14,7 @@ inclusive end, one that ends at the length of its text an exclusive end.
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Tuple
 
 from ...errors import Errors
 from ..discontinuous import EntityParts, resolve_parts
@@ -54,23 +54,31 @@ class Item(NamedTuple):
     sentence_starts: List[int]
     entities: List[Entity]
 
+    def extents(self) -> Iterator[Extent]:
+        """YIELDS (Extent): the entities that are given by start and end."""
+        for entity in self.entities:
+            if not entity.tokens:
+                yield Extent(entity.start, entity.end, len(self.words), self.line)
+
 
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of nested JSON.
 
-    path (Path): the file.
     options (ReadOptions): uses `ends`, `discontinuous` and `encoding`.
     note (Note): called with the detected kind of ends.
     YIELDS (Record): documents of tokens.
     RAISES (ValueError): SP001 if an object is broken, SP051 or SP052 if the kind of
         ends cannot be detected.
     """
-    items = (
-        parse_item(item, path.name) for item in read_json_items(path, options.encoding)
-    )
-    added = resolve_ends(_extents(items), options.ends, path.name, note)
-    for item in read_json_items(path, options.encoding):
-        yield _to_record(parse_item(item, path.name), added, options, path.name)
+
+    def items() -> Iterator[Item]:
+        for item in read_json_items(path, options.encoding):
+            yield _parse_item(item, path.name)
+
+    extents = (extent for item in items() for extent in item.extents())
+    added = resolve_ends(extents, options.ends, path.name, note)
+    for item in items():
+        yield _to_record(item, added, options, path.name)
 
 
 def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) -> int:
@@ -86,9 +94,7 @@ def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) 
     """
     if ends != "auto":
         return int(ends == "inclusive")
-    first: Optional[Extent] = None
-    inclusive: Optional[Extent] = None
-    exclusive: Optional[Extent] = None
+    first = inclusive = exclusive = None  # the first of each kind
     for extent in extents:
         first = first or extent
         if extent.end == extent.start and extent.end < extent.length:
@@ -98,11 +104,8 @@ def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) 
     if first is None:
         return 0
     if inclusive and exclusive:
-        raise ValueError(
-            Errors.SP052.format(
-                source=source, line=inclusive.line, other=exclusive.line
-            )
-        )
+        line, other = inclusive.line, exclusive.line
+        raise ValueError(Errors.SP052.format(source=source, line=line, other=other))
     evidence = inclusive or exclusive
     if evidence is None:
         raise ValueError(Errors.SP051.format(source=source, line=first.line))
@@ -111,14 +114,8 @@ def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) 
     return int(inclusive is not None)
 
 
-def parse_item(item: JsonItem, source: str) -> Item:
-    """Parse an object.
-
-    item (JsonItem): the object and its line.
-    source (str): name of the file, for messages.
-    RETURNS (Item): its tokens and entities, with the ends of the file.
-    RAISES (ValueError): SP001 if a value is missing or has the wrong type.
-    """
+def _parse_item(item: JsonItem, source: str) -> Item:
+    """RETURNS (Item): tokens and entities of an object, with the ends of the file."""
     value, line = item.value, item.line
     if not isinstance(value, dict):
         fail(source, line, "not a JSON object", value)
@@ -204,28 +201,15 @@ def is_label(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _extents(items: Iterator[Item]) -> Iterator[Extent]:
-    for item in items:
-        for entity in item.entities:
-            if not entity.tokens:
-                length = len(item.words)
-                yield Extent(entity.start, entity.end, length, item.line)
-
-
 def _to_record(item: Item, added: int, options: ReadOptions, source: str) -> Record:
     found = [
         _parts(entity, added, item, f"T{number}")
         for number, entity in enumerate(item.entities, start=1)
     ]
     resolved = resolve_parts(found, options.discontinuous, source)
+    words, starts = item.words, item.sentence_starts
     return Record(
-        source,
-        item.line,
-        resolved.mentions,
-        words=item.words,
-        sentence_starts=item.sentence_starts,
-        fragments=resolved.fragments,
-        lost=resolved.lost,
+        source, item.line, words=words, sentence_starts=starts, **resolved._asdict()
     )
 
 

@@ -14,11 +14,11 @@ Ends are exclusive in all of them. `sentences` may contain the first character o
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from ..markup import same_text
 from ..options import ReadOptions
-from ..records import CHARACTERS, DIFFERENT, Lost, Mention, Note, Record
-from ..sgml import same_text
+from ..records import DIFFERENT, Lost, Mention, Note, Record
 from ..text_files import JsonItem, fail, read_json_items
 from .nested_json import is_label, is_position
 
@@ -27,17 +27,9 @@ START_KEYS = ("start", "start_offset")
 END_KEYS = ("end", "end_offset")
 
 
-class Words(NamedTuple):
-    """Tokens, and whether a space follows each."""
-
-    words: List[str]
-    spaces: List[bool]
-
-
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of texts with entities by characters.
 
-    path (Path): the file.
     options (ReadOptions): uses `encoding` and `ends` (no known tool writes "inclusive"
         ends).
     note (Note): called with the numbers of skipped documents and annotations.
@@ -94,17 +86,10 @@ def _label_studio(
     results = done[0].get("result", [])
     if not isinstance(results, list):
         fail(source, line, "'result' is not a list", value)
-    spans = [
-        entry["value"]
-        for entry in results
-        if isinstance(entry, dict) and _is_region(entry.get("value"))
-    ]
+    values = [entry.get("value") for entry in results if isinstance(entry, dict)]
+    # Other values are of relations, or of the whole text.
+    spans = [one for one in values if isinstance(one, dict) and "start" in one]
     return {"text": text, "spans": spans}, len(done) - 1
-
-
-def _is_region(value: Any) -> bool:
-    """RETURNS (bool): whether it labels a region, not a relation or the whole text."""
-    return isinstance(value, dict) and "start" in value
 
 
 def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Record:
@@ -118,30 +103,22 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
     lost: List[Lost] = []
     for entry in raw or ():
         for mention in _mentions(entry, line, added, source):
-            shown = _shown(entry)
+            shown = entry.get("text") if isinstance(entry, dict) else None
+            shown = shown if isinstance(shown, str) else ""
             place = locate(mention.start, mention.end, shown, text)
             if place is None:
                 lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
             else:
                 mentions.append(mention._replace(start=place[0], end=place[1]))
-    words = _words(value.get("tokens"), text)
     return Record(
         source,
         line,
         None if raw is None else mentions,
-        words=words.words if words else None,
-        spaces=words.spaces if words else None,
+        *_words(value.get("tokens"), text),
         text=text,
-        unit=CHARACTERS,
         sentence_starts=_sentence_starts(value.get("sentences"), source, line),
         lost=lost,
     )
-
-
-def _shown(raw: Any) -> str:
-    """RETURNS (str): the text of a span in the file, if any."""
-    shown = raw.get("text") if isinstance(raw, dict) else None
-    return shown if isinstance(shown, str) else ""
 
 
 def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, int]]:
@@ -190,21 +167,19 @@ def _fields(raw: Any) -> Tuple[Any, Any, List[Any]]:
     return start, end, labels if isinstance(labels, list) else [labels]
 
 
-def _words(tokens: Any, text: str) -> Optional[Words]:
-    """Read Prodigy's tokens.
-
-    RETURNS (Optional[Words]): None if they are missing or do not match the text.
+def _words(tokens: Any, text: str) -> Tuple[Optional[List[str]], Optional[List[bool]]]:
+    """RETURNS: Prodigy's tokens, and whether a space follows each; None if they are
+    missing or do not match the text.
     """
-    if not isinstance(tokens, list) or not tokens:
-        return None
-    if not all(isinstance(token, dict) for token in tokens):
-        return None
-    words = [token.get("text") for token in tokens]
-    if not all(isinstance(word, str) and word for word in words):
-        return None
-    spaces = [bool(token.get("ws", False)) for token in tokens]
-    joined = "".join(word + " " * space for word, space in zip(words, spaces))
-    return Words(words, spaces) if joined == text else None
+    is_list = isinstance(tokens, list) and tokens
+    if is_list and all(isinstance(token, dict) for token in tokens):
+        words = [token.get("text") for token in tokens]
+        spaces = [bool(token.get("ws", False)) for token in tokens]
+        if all(isinstance(word, str) and word for word in words):
+            joined = "".join(word + " " * space for word, space in zip(words, spaces))
+            if joined == text:
+                return words, spaces
+    return None, None
 
 
 def _sentence_starts(raw: Any, source: str, line: int) -> Optional[List[int]]:

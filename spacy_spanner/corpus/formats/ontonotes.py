@@ -8,12 +8,20 @@ are resolved.
 
 import re
 from html import unescape
+from itertools import groupby
 from pathlib import Path
 from typing import Iterator, List, NamedTuple, Tuple
 
 from ..options import ReadOptions
-from ..records import MISALIGNED, Lost, Mention, Note, Record
-from ..tags import TokenSpan
+from ..records import (
+    MISALIGNED,
+    Lost,
+    Mention,
+    Note,
+    Record,
+    Sentence,
+    join_sentences,
+)
 from ..text_files import fail, read_lines
 
 WORD, NAME = 3, 10
@@ -26,21 +34,13 @@ ESCAPED = {
     "-RCB-": "}",
 }
 _BRACKETS = re.compile(r"\((?P<open>[^()*|\s]+)|(?P<inside>\*)|(?P<close>\))")
+_DOC = re.compile(r"</?DOC\b[^<>]*>")
 _MARK = re.compile(r"<ENAMEX(?P<attrs>[^<>]*)>|(?P<close></ENAMEX>)|(?P<text>[^<]+|<)")
 _TAG = re.compile(r"</?ENAMEX[^<>]*>")
 # Matches if a mark is at the boundary of a word, possibly with other marks.
 _AT_START = re.compile(r"(^|\s)(<ENAMEX[^<>]*>)*$")
 _AT_END = re.compile(r"(</ENAMEX>)*(\s|$)")
 _ATTR = re.compile(r'(\w+)="([^"]*)"')
-
-
-class Sentence(NamedTuple):
-    """Words, names, line and lost names of a sentence; ends of names are exclusive."""
-
-    words: List[str]
-    names: List[TokenSpan]
-    line: int
-    lost: List[Lost]
 
 
 def resolve_word(word: str) -> str:
@@ -53,45 +53,46 @@ def resolve_word(word: str) -> str:
 def read_conll(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a `_gold_conll` file.
 
-    path (Path): the file.
     options (ReadOptions): uses `encoding`.
-    note (Note): not used.
     YIELDS (Record): the parts of documents.
     RAISES (ValueError): SP001 if a line has too few columns, or brackets are not
         paired.
     """
-    sentences: List[Sentence] = []
-    rows: List[List[str]] = []
-    number = 0
-    for number, line in enumerate(read_lines(path, options.encoding), start=1):
-        if line.strip() and not line.startswith("#"):
-            rows.append(line.split())
-            if len(rows[-1]) <= NAME:
-                problem = f"{len(rows[-1])} columns instead of at least {NAME + 1}"
-                fail(path.name, number, problem, line.rstrip())
-            continue
-        if rows:
-            sentences.append(_read_rows(rows, number - len(rows), path.name))
-            rows = []
-        if line.startswith(("#begin", "#end")) and sentences:
-            yield _to_record(sentences, path.name)
-            sentences = []
-    if rows:
-        sentences.append(_read_rows(rows, number - len(rows) + 1, path.name))
-    if sentences:
-        yield _to_record(sentences, path.name)
+    lines = enumerate(read_lines(path, options.encoding), start=1)
+    for is_mark, part in groupby(lines, key=_is_document_mark):
+        if not is_mark:
+            groups = groupby(part, key=_is_row)
+            sentences = [
+                _read_rows(list(g), path.name) for is_row, g in groups if is_row
+            ]
+            if sentences:
+                yield join_sentences(sentences, path.name)
 
 
-def _read_rows(rows: List[List[str]], first: int, source: str) -> Sentence:
-    names: List[TokenSpan] = []
+def _is_document_mark(line: Tuple[int, str]) -> bool:
+    return line[1].startswith(("#begin", "#end"))
+
+
+def _is_row(line: Tuple[int, str]) -> bool:
+    return bool(line[1].strip()) and not line[1].startswith("#")
+
+
+def _read_rows(lines: List[Tuple[int, str]], source: str) -> Sentence:
+    words: List[str] = []
+    names: List[Mention] = []
     opened: List[Tuple[int, str]] = []
-    for index, row in enumerate(rows):
-        cell, line = row[NAME], first + index
-        parts = list(_BRACKETS.finditer(cell)) if cell != "-" else []
-        if cell != "-" and "".join(part.group() for part in parts) != cell:
-            fail(
-                source, line, f"{cell!r} is not a bracket such as (ORG*", " ".join(row)
-            )
+    first = lines[0][0]
+    for index, (line, text) in enumerate(lines):
+        row = text.split()
+        if len(row) <= NAME:
+            problem = f"{len(row)} columns instead of at least {NAME + 1}"
+            fail(source, line, problem, text.rstrip())
+        words.append(resolve_word(row[WORD]))
+        cell = row[NAME] if row[NAME] != "-" else ""
+        parts = list(_BRACKETS.finditer(cell))
+        if "".join(part.group() for part in parts) != cell:
+            problem = f"{cell!r} is not a bracket such as (ORG*"
+            fail(source, line, problem, " ".join(row))
         for part in parts:
             if part["open"]:
                 opened.append((index, part["open"]))
@@ -99,33 +100,26 @@ def _read_rows(rows: List[List[str]], first: int, source: str) -> Sentence:
                 if not opened:
                     fail(source, line, "')' without '('", " ".join(row))
                 start, label = opened.pop()
-                names.append((start, index + 1, label))
+                names.append(Mention(start, index + 1, label, first))
     if opened:
-        line = first + opened[-1][0]
-        fail(source, line, "'(' is never closed", " ".join(rows[opened[-1][0]]))
-    return Sentence([resolve_word(row[WORD]) for row in rows], names, first, [])
+        line, text = lines[opened[-1][0]]
+        fail(source, line, "'(' is never closed", " ".join(text.split()))
+    return Sentence(words, names, first)
 
 
 def read_name(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a `.name` file.
 
-    path (Path): the file.
     options (ReadOptions): uses `encoding`.
-    note (Note): not used.
     YIELDS (Record): documents.
     RAISES (ValueError): SP001 if marks are not paired.
     """
-    sentences: List[Sentence] = []
-    for number, line in enumerate(read_lines(path, options.encoding), start=1):
-        text = line.strip()
-        if re.fullmatch(r"</?DOC\b[^<>]*>", text):
-            if sentences:
-                yield _to_record(sentences, path.name)
-            sentences = []
-        elif text:
-            sentences.append(_read_line(text, number, path.name))
-    if sentences:
-        yield _to_record(sentences, path.name)
+    lines = enumerate(read_lines(path, options.encoding), start=1)
+    filled = ((number, line.strip()) for number, line in lines if line.strip())
+    for is_mark, part in groupby(filled, key=lambda row: bool(_DOC.fullmatch(row[1]))):
+        if not is_mark:
+            sentences = [_read_line(text, number, path.name) for number, text in part]
+            yield join_sentences(sentences, path.name)
 
 
 class _Opened(NamedTuple):
@@ -138,7 +132,7 @@ class _Opened(NamedTuple):
 
 def _read_line(text: str, line: int, source: str) -> Sentence:
     words: List[str] = []
-    names: List[TokenSpan] = []
+    names: List[Mention] = []
     lost: List[Lost] = []
     opened: List[_Opened] = []
     for mark in _MARK.finditer(text):
@@ -152,7 +146,7 @@ def _read_line(text: str, line: int, source: str) -> Sentence:
                 shown = " ".join(words[name.word :])
                 lost.append(Lost(source, line, shown, name.label, MISALIGNED))
             else:
-                names.append((name.word, len(words), name.label))
+                names.append(Mention(name.word, len(words), name.label, line))
         else:
             attrs = dict(_ATTR.findall(mark["attrs"] or ""))
             if not attrs.get("TYPE", "").strip():
@@ -173,24 +167,3 @@ def _add_words(words: List[str], text: str, before: str) -> None:
     if words and found and not plain[-1:].isspace() and not text[0].isspace():
         words[-1] += found.pop(0)
     words.extend(found)
-
-
-def _to_record(sentences: List[Sentence], source: str) -> Record:
-    words: List[str] = []
-    starts: List[int] = []
-    mentions: List[Mention] = []
-    lost: List[Lost] = []
-    for sentence in sentences:
-        offset = len(words)
-        if sentence.words:
-            starts.append(offset)
-        words += sentence.words
-        mentions += [
-            Mention(start + offset, end + offset, label, sentence.line)
-            for start, end, label in sentence.names
-        ]
-        lost += sentence.lost
-    line = sentences[0].line
-    return Record(
-        source, line, mentions, words=words, sentence_starts=starts, lost=lost
-    )

@@ -16,7 +16,6 @@ from ..records import Lost, Mention, Note, Record
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file.
 
-    path (Path): the file.
     options (ReadOptions): uses `spans_key`; without this group, `doc.ents` are read.
     note (Note): called with the number of documents without both.
     YIELDS (Record): documents, with the number of the document as line.
@@ -43,11 +42,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
 
 
 def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
-    """Load the documents of a file.
+    """YIELDS (Doc): the documents of a file.
 
-    path (Path): the file.
-    vocab (Vocab): vocabulary of the documents.
-    YIELDS (Doc): documents.
     RAISES (ValueError): SP056 if spaCy did not write the file.
     """
     docs: Iterator[Doc] = iter(())

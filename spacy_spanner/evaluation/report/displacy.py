@@ -32,11 +32,16 @@ def assign_lines(spans: Sequence[Dict[str, Any]]) -> List[int]:
     spans (Sequence[Dict[str, Any]]): spans with `start`, `end`, `label` and `side`.
     RETURNS (List[int]): line of each span, from 0.
     """
+
+    def order(place: int) -> Tuple[int, int, str]:
+        span = spans[place]
+        return span["start"], -span["end"], span["label"]
+
     lines = [0] * len(spans)
     first = 0
     for side in SIDES:
         mine = [place for place, span in enumerate(spans) if span["side"] == side]
-        mine.sort(key=lambda place: _layout_order(spans[place]))
+        mine.sort(key=order)
         ends: List[int] = []
         for place in mine:
             start, end = spans[place]["start"], spans[place]["end"]
@@ -48,14 +53,10 @@ def assign_lines(spans: Sequence[Dict[str, Any]]) -> List[int]:
     return lines
 
 
-def _layout_order(span: Dict[str, Any]) -> Tuple[int, int, str]:
-    return span["start"], -span["end"], span["label"]
-
-
 def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
     """Render a sentence with its spans.
 
-    item (Dict[str, Any]): see `error_list.find_errors`.
+    item (Dict[str, Any]): see `error_analysis.find_errors`.
     colors (Dict[str, int]): colour of each label.
     RETURNS (str): HTML without scripts.
     """
@@ -111,7 +112,7 @@ def score_text(score: Optional[float]) -> str:
 def explain(error: Dict[str, Any]) -> str:
     """Describe an error in words.
 
-    error (Dict[str, Any]): one of the `errors` of `error_list.find_errors`.
+    error (Dict[str, Any]): one of the `errors` of `error_analysis.find_errors`.
     RETURNS (str): HTML.
     """
     gold, predicted = (_named(error[side]) for side in SIDES)

@@ -6,18 +6,19 @@ from typing import Any, Dict, List, Optional
 
 from jinja2 import Environment
 
-from ..confusion import BOUNDARY_KINDS, frequent_confusions
 from ..counts import by_nesting, count_groups
-from ..partial import PARTIAL_SCORES
+from ..error_analysis import BOUNDARY_KINDS, frequent_confusions
+from ..matching import PARTIAL_SCORES
 from ..summary import Evaluation
 from .displacy import KIND_NAMES, explain, label_colors, render_sentence
-from .figures.grids import confusion_figure, offset_figure
 from .figures.scores import (
     by_length_figure,
     by_type_figure,
     compare_figure,
+    confusion_figure,
     kinds_figure,
     label_curves_figure,
+    offset_figure,
     reliability_figure,
     threshold_figure,
 )

@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_model_from_config, resolve_dot_names
 
-from ...evaluation.analyses.dev_loss import find_component, mean_loss, prepare_examples
+from ...evaluation.landscape import find_component, mean_loss, prepare_examples
 from ...evaluation.predicting import Track, predict, read_corpus, untracked
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json

@@ -5,8 +5,11 @@ from typing import List, Optional
 import numpy as np
 import pytest
 
-from spacy_spanner.evaluation.calibration import calibration_error, reliability_table
-from spacy_spanner.evaluation.scorer import score_spans
+from spacy_spanner.evaluation.scorer import (
+    calibration_error,
+    reliability_table,
+    score_spans,
+)
 
 from .helpers import GOLD, PREDICTED, example_of, prf
 

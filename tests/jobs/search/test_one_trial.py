@@ -16,7 +16,7 @@ from spacy_spanner.jobs.search.one_trial import count_documents, train_variant
 from spacy_spanner.jobs.search.search import run_variants
 from spacy_spanner.jobs.search.trials import Plan, opened_trials
 from spacy_spanner.jobs.search.variants import Variant, sweep
-from spacy_spanner.preflight.comments import write_config
+from spacy_spanner.preflight.config_text import write_config
 from spacy_spanner.preflight.starter_config import Wishes, build_config
 
 from ...helpers import NESTED, make_examples

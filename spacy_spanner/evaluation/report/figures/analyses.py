@@ -6,7 +6,6 @@ import numpy as np
 
 from ...counts import shortest_length
 from ...tables import percent
-from .grids import draw_cell, frame_grid
 from .style import (
     BLUE,
     GREEN,
@@ -14,6 +13,8 @@ from .style import (
     MUTED,
     ORANGE,
     RED,
+    draw_cell,
+    frame_grid,
     new_figure,
     panel_grid,
     percent_axis,
@@ -42,10 +43,9 @@ def line_style(place: int) -> Dict[str, Any]:
 
 @styled
 def training_figure(runs: Sequence[Dict[str, Any]]) -> "Figure":
-    """Draw loss and F1 on development data during training.
+    """Draw loss and F1 on development data during training, one line per run.
 
     runs (Sequence[Dict[str, Any]]): runs with `name` and `history`.
-    RETURNS (Figure): two panels, one line per run.
     """
     figure, (losses, scores) = new_figure(height=5.0, heights=[1, 1])
     for place, run in enumerate(runs):
@@ -67,7 +67,6 @@ def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
     """Draw a small reliability diagram for each training run.
 
     runs (Sequence[Dict[str, Any]]): runs with `name`, `reliability` and `ece`.
-    RETURNS (Figure): a grid of panels.
     """
     figure, panels = panel_grid(len(runs), height=1.8, margin=0.3)
     for panel, run in zip(panels, runs):
@@ -86,11 +85,7 @@ def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
 
 @styled
 def landscape_figure(data: Dict[str, Any]) -> "Figure":
-    """Draw the loss along a direction through the weights.
-
-    data (Dict[str, Any]): see `landscape.loss_landscape`.
-    RETURNS (Figure): one line per part of the data.
-    """
+    """Draw the loss along a direction through the weights; see `loss_landscape`."""
     figure, axes = new_figure()
     for place, (part, losses) in enumerate(data["losses"].items()):
         axes.plot(data["positions"], losses, label=part, **line_style(place))
@@ -107,7 +102,6 @@ def lengths_figure(by_model: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
     """Draw F1 of several models against the length of spans.
 
     by_model (Dict[str, Dict[str, Dict[str, Any]]]): scores by model and length class.
-    RETURNS (Figure): one line per model.
     """
     figure, axes = new_figure()
     classes = list(dict.fromkeys(name for rows in by_model.values() for name in rows))
@@ -126,11 +120,7 @@ def lengths_figure(by_model: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
 
 @styled
 def grid_figure(data: Dict[str, Any]) -> "Figure":
-    """Draw F1 and speed for the values of two settings.
-
-    data (Dict[str, Any]): see `settings_grid.settings_grid`.
-    RETURNS (Figure): two shaded tables.
-    """
+    """Draw F1 and speed for the values of two settings; see `settings_grid`."""
     rows, columns = data["rows"], data["columns"]
     height = 1.3 + 0.34 * len(rows["values"])
     figure, (scores, speeds) = new_figure(height=2 * height, heights=[1, 1])
@@ -163,10 +153,9 @@ def _shade(axes: "Axes", table: List[List[Any]], color: str, form: str) -> None:
 
 @styled
 def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
-    """Draw F1 against the share of training data.
+    """Draw F1 against the share of training data, with bars of one standard deviation.
 
     points (Dict[str, Dict[str, Any]]): `mean` and `sd` of F1 by share, such as "50%".
-    RETURNS (Figure): a line with error bars of one standard deviation.
     """
     figure, axes = new_figure()
     shares = [float(name.rstrip("%")) for name in points]
@@ -188,11 +177,11 @@ def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
 def seeds_figure(
     values: Dict[str, List[float]], summary: Dict[str, Dict[str, Any]]
 ) -> "Figure":
-    """Draw scores of training runs with different seeds.
+    """Draw scores of training runs with different seeds: a dot per seed, and their mean
+    and standard deviation.
 
     values (Dict[str, List[float]]): values of each seed, by score.
     summary (Dict[str, Dict[str, Any]]): `mean` and `sd`, by score.
-    RETURNS (Figure): a dot per seed, and mean and standard deviation.
     """
     figure, axes = new_figure(height=0.9 + 0.42 * len(values))
     names = list(reversed(values))

@@ -2,13 +2,18 @@
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
+import numpy as np
+
 from .style import (
     BLUE,
+    GREEN,
     INK,
     MUTED,
     ORANGE,
     RED,
     RULE,
+    draw_cell,
+    frame_grid,
     histogram_axis,
     new_figure,
     panel_grid,
@@ -26,20 +31,17 @@ Curve = List[Dict[str, float]]
 MAX_PANELS = 18
 # Maximum number of rows in a figure; tables have all of them.
 MAX_ROWS = 30
-KIND_TITLES = {
-    "label": "wrong label only",
-    "boundary": "wrong boundaries only",
-    "both": "both wrong, overlap",
-    "missed": "missed",
-    "spurious": "spurious",
+# Maximum number of labels in a figure; the JSON file has all of them.
+MAX_LABELS = 24
+# Titles and colours of the kinds of errors, from top to bottom.
+KIND_STYLES = {
+    "label": ("wrong label only", ORANGE),
+    "boundary": ("wrong boundaries only", BLUE),
+    "both": ("both wrong, overlap", MUTED),
+    "missed": ("missed", RED),
+    "spurious": ("spurious", RED),
 }
-KIND_COLORS = {
-    "label": ORANGE,
-    "boundary": BLUE,
-    "both": MUTED,
-    "missed": RED,
-    "spurious": RED,
-}
+LEGEND_ABOVE: Any = {"loc": "lower center", "ncols": 3, "bbox_to_anchor": (0.5, 1.0)}
 
 
 @styled
@@ -47,11 +49,10 @@ def by_type_figure(
     per_type: Dict[str, Dict[str, float]],
     intervals: Optional[Dict[str, Dict[str, List[float]]]] = None,
 ) -> "Figure":
-    """Draw F1 of each type, with its confidence interval.
+    """Draw a bar for F1 of each type, the best on top, with its confidence interval.
 
     per_type (Dict[str, Dict[str, float]]): `p`, `r`, `f` by label.
-    intervals (Optional[Dict[str, Dict[str, List[float]]]]): intervals by label.
-    RETURNS (Figure): one bar per label, the best on top.
+    intervals (Optional[Dict[str, Dict[str, List[float]]]]): the same, by label.
     """
     ordered = sorted(per_type, key=lambda label: (per_type[label]["f"], label))
     labels = ordered[-MAX_ROWS:]
@@ -71,27 +72,19 @@ def by_type_figure(
 
 @styled
 def by_length_figure(by_length: Dict[str, Dict[str, Any]]) -> "Figure":
-    """Draw scores against the length of spans, and the number of gold spans.
+    """Draw scores against the length of spans, above a histogram of the gold spans.
 
     by_length (Dict[str, Dict[str, Any]]): `p`, `r`, `f`, `gold` by length class.
-    RETURNS (Figure): curves above, a histogram of the gold spans below.
     """
     figure, axes = new_figure(height=3.6, heights=[5, 1])
     scores, counts = axes
     names = list(by_length)
-    styles = {"p": (ORANGE, "--"), "r": (MUTED, ":"), "f": (BLUE, "-")}
-    for letter, (color, line) in styles.items():
-        values = [by_length[name][letter] for name in names]
-        legend = {"p": "precision", "r": "recall", "f": "F1"}[letter]
-        scores.plot(names, values, line, color=color, marker="o", ms=3.5, label=legend)
+    _draw_prf(scores, names, list(by_length.values()), marker="o", ms=3.5)
     percent_axis(scores, limit=1.02)
-    scores.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
-    counts.bar(
-        names, [by_length[name]["gold"] for name in names], color=RULE, width=0.7
-    )
-    for place, name in enumerate(names):
-        number = f"{by_length[name]['gold']:,}"
-        counts.text(place, 0, number, ha="center", va="bottom", fontsize=8)
+    scores.legend(**LEGEND_ABOVE)
+    gold = [row["gold"] for row in by_length.values()]
+    _draw_counts(counts, range(len(names)), gold, width=0.7)
+    counts.set_xticks(range(len(names)), names)
     for part in axes:
         part.set_xlim(-0.5, len(names) - 0.5)
     scores.set_xticks(range(len(names)), [""] * len(names))
@@ -101,11 +94,10 @@ def by_length_figure(by_length: Dict[str, Dict[str, Any]]) -> "Figure":
 
 @styled
 def compare_figure(by_type: Dict[str, List[float]], names: List[str]) -> "Figure":
-    """Draw F1 of two models for each type.
+    """Draw F1 of two models for each type, as two dots connected by a line.
 
     by_type (Dict[str, List[float]]): F1 of both models, by label.
     names (List[str]): names of the models.
-    RETURNS (Figure): two dots per label, connected by a line.
     """
     ordered = sorted(by_type, key=lambda label: by_type[label][1] - by_type[label][0])
     labels = ordered[:MAX_ROWS]
@@ -126,17 +118,13 @@ def compare_figure(by_type: Dict[str, List[float]], names: List[str]) -> "Figure
 
 @styled
 def kinds_figure(kinds: Dict[str, int]) -> "Figure":
-    """Draw the number of errors of each kind.
-
-    kinds (Dict[str, int]): see `matching.count_kinds`.
-    RETURNS (Figure): one bar per kind.
-    """
+    """Draw a bar for the number of errors of each kind; see `matching.count_kinds`."""
     figure, axes = new_figure(height=2.1)
-    rows = list(reversed(KIND_TITLES))
+    rows = list(reversed(KIND_STYLES))
     values = [kinds[kind] for kind in rows]
     most = max([*values, 1])
-    colors = [KIND_COLORS[kind] for kind in rows]
-    axes.barh([KIND_TITLES[kind] for kind in rows], values, color=colors, height=0.62)
+    titles, colors = zip(*(KIND_STYLES[kind] for kind in rows))
+    axes.barh(titles, values, color=colors, height=0.62)
     for row, value in enumerate(values):
         place = value + 0.02 * most
         axes.text(place, row, f"{value:,}", va="center", fontsize=9)
@@ -148,15 +136,66 @@ def kinds_figure(kinds: Dict[str, int]) -> "Figure":
 
 
 @styled
+def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
+    """Draw the confusion of the most frequent labels, shaded by the share of each row;
+    see `error_analysis.label_confusion`.
+    """
+    kept = _most_frequent(confusion["counts"])
+    labels = [confusion["labels"][place] for place in kept]
+    counts = [[confusion["counts"][row][column] for column in kept] for row in kept]
+    size = len(labels)
+    figure, axes = new_figure(1.5 + max(0.5 * size, 1.8), 1.2 + max(0.38 * size, 1.4))
+    for row, values in enumerate(counts):
+        total = max(sum(values), 1)
+        for column, value in enumerate(values):
+            # The last row and column count spurious and missed spans.
+            color = BLUE if row == column else RED
+            text = f"{value:,}" if value else ""
+            draw_cell(axes, (row, column), text, value / total, color)
+    frame_grid(axes, labels, labels, "predicted", "gold")
+    return figure
+
+
+def _most_frequent(counts: Sequence[Sequence[int]]) -> List[int]:
+    """RETURNS (List[int]): indices of the labels to show, including "(none)"."""
+    totals = np.sum(counts, axis=0) + np.sum(counts, axis=1)
+    frequent = np.argsort(-totals[:-1], kind="stable")[:MAX_LABELS]
+    return [*sorted(frequent.tolist()), len(counts) - 1]
+
+
+@styled
+def offset_figure(table: Dict[str, Any]) -> "Figure":
+    """Draw a grid of the offsets of boundaries; the middle, where both are correct, is
+    green. See `error_analysis.offset_table`.
+    """
+    names = [f"{offset:+d}" if offset else "0" for offset in table["offsets"]]
+    names[0], names[-1] = f"<={names[0]}", f">={names[-1]}"
+    figure, axes = new_figure(4.4, 3.4)
+    counts = np.asarray(table["counts"])
+    middle = len(counts) // 2
+    wrong = counts.copy()
+    wrong[middle, middle] = 0
+    most = max(wrong.max(), 1)
+    for (row, column), value in np.ndenumerate(counts):
+        right = row == column == middle
+        share = 0.35 if right and value else value / most
+        text = f"{value:,}" if value else ""
+        draw_cell(axes, (row, column), text, share, GREEN if right else RED)
+    bottom, left = "end: predicted minus gold", "start: predicted - gold"
+    frame_grid(axes, names, names, bottom, left)
+    return figure
+
+
+@styled
 def threshold_figure(curve: Curve, current: float, best: float) -> "Figure":
     """Draw precision, recall and F1 of all spans against the threshold.
 
     curve (Curve): points with `threshold`, `p`, `r` and `f`.
     current, best (float): thresholds to mark.
-    RETURNS (Figure): three lines.
     """
     figure, axes = new_figure()
-    _draw_curve(axes, curve, legend=True)
+    _draw_curve(axes, curve)
+    axes.legend(**LEGEND_ABOVE)
     for threshold, color, line in ((current, MUTED, "-"), (best, RED, "--")):
         axes.axvline(threshold, color=color, linewidth=1, linestyle=line)
     shown = f"threshold (grey: now, {current:.2f}; red: best F1 here, {best:.2f})"
@@ -168,16 +207,15 @@ def threshold_figure(curve: Curve, current: float, best: float) -> "Figure":
 def label_curves_figure(
     curves: Dict[str, Curve], current: Dict[str, float]
 ) -> "Figure":
-    """Draw a small panel for each label.
+    """Draw a small panel for each of the first labels.
 
-    curves (Dict[str, Curve]): curves by label; only the first ones are drawn.
+    curves (Dict[str, Curve]): see `threshold_figure`, by label.
     current (Dict[str, float]): current threshold of each label.
-    RETURNS (Figure): a grid of panels.
     """
     labels = list(curves)[:MAX_PANELS]
     figure, panels = panel_grid(len(labels), height=1.45, margin=0.35)
     for label, panel in zip(labels, panels):
-        _draw_curve(panel, curves[label], legend=False)
+        _draw_curve(panel, curves[label])
         panel.axvline(current[label], color=MUTED, linewidth=1)
         panel.set_title(label)
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
@@ -186,56 +224,62 @@ def label_curves_figure(
     return figure
 
 
-def _draw_curve(axes: "Axes", curve: Curve, *, legend: bool) -> None:
+def _draw_curve(axes: "Axes", curve: Curve) -> None:
     thresholds = [point["threshold"] for point in curve]
-    lines: Dict[str, Any] = {
+    _draw_prf(axes, thresholds, curve, linewidth=1.6)
+    percent_axis(axes)
+    axes.set_xlim(0, 1)
+
+
+def _draw_prf(
+    axes: "Axes", places: Sequence[Any], rows: Sequence[Dict[str, Any]], **style: Any
+) -> None:
+    """Draw a line for each of precision, recall and F1."""
+    lines = {
         "p": ("precision", ORANGE, "--"),
         "r": ("recall", MUTED, ":"),
         "f": ("F1", BLUE, "-"),
     }
-    for letter, (name, color, style) in lines.items():
-        values = [point[letter] for point in curve]
-        axes.plot(thresholds, values, style, color=color, linewidth=1.6, label=name)
-    percent_axis(axes)
-    axes.set_xlim(0, 1)
-    if legend:
-        axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
+    for letter, (name, color, line) in lines.items():
+        values = [row[letter] for row in rows]
+        axes.plot(places, values, line, color=color, label=name, **style)
+
+
+def _draw_counts(
+    axes: "Axes", places: Sequence[float], counts: Sequence[int], width: float
+) -> None:
+    """Draw a histogram with the numbers in its bars."""
+    axes.bar(places, counts, color=RULE, width=width)
+    for place, count in zip(places, counts):
+        axes.text(place, 0, f"{count:,}", ha="center", va="bottom", fontsize=8)
 
 
 @styled
 def reliability_figure(
     table: Sequence[Dict[str, Any]], error: Optional[float]
 ) -> "Figure":
-    """Draw the share of correct spans by score.
+    """Draw the share of correct spans by score, with the gap to the mean score, above a
+    histogram of the scores.
 
     table (Sequence[Dict[str, Any]]): bins with the fields of `ReliabilityBin`.
     error (Optional[float]): the calibration error, for the title.
-    RETURNS (Figure): bars with the gap to the mean score, and a histogram of scores.
     """
     figure, axes = new_figure(height=4.0, heights=[5, 1])
     shares, counts = axes
     filled = [row for row in table if row["n_spans"]]
     centres: List[float] = [(row["low"] + row["high"]) / 2 for row in filled]
     right = [row["accuracy"] for row in filled]
-    sure = [row["confidence"] for row in filled]
-    gaps = [confidence - accuracy for confidence, accuracy in zip(sure, right)]
+    gaps = [row["confidence"] - row["accuracy"] for row in filled]
     shares.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--")
     shares.bar(centres, right, width=0.09, color=BLUE, label="share of correct spans")
-    style: Dict[str, Any] = {
-        "color": RED,
-        "alpha": 0.35,
-        "label": "gap to the mean score",
-    }
-    shares.bar(centres, gaps, width=0.05, bottom=right, **style)
+    style: Dict[str, Any] = {"color": RED, "alpha": 0.35, "width": 0.05}
+    shares.bar(centres, gaps, bottom=right, label="gap to the mean score", **style)
     percent_axis(shares)
     percent_axis(shares, "x")
     shares.legend(loc="upper left")
     if error is not None:
         shares.set_title(f"ECE {100 * error:.1f}", loc="right")
-    counts.bar(centres, [row["n_spans"] for row in filled], width=0.09, color=RULE)
-    for place, row in zip(centres, filled):
-        text: Dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 8}
-        counts.text(place, 0, f"{row['n_spans']:,}", **text)
+    _draw_counts(counts, centres, [row["n_spans"] for row in filled], width=0.09)
     percent_axis(counts, "x")
     shares.set_xticklabels([])
     histogram_axis(counts, "score in percent (lower bars: number of spans)")

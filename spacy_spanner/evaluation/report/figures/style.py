@@ -4,7 +4,17 @@ import io
 import re
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, List, Sequence, Tuple, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    List,
+    Sequence,
+    Tuple,
+    TypeVar,
+    cast,
+)
 
 import numpy as np
 
@@ -163,6 +173,45 @@ def histogram_axis(axes: "Axes", label: str) -> None:
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(label)
+
+
+def draw_cell(
+    axes: "Axes", cell: Tuple[int, int], text: str, share: float, color: str
+) -> None:
+    """Draw a cell of a grid.
+
+    cell (Tuple[int, int]): row and column.
+    share (float): darkness from 0 to 1.
+    """
+    from matplotlib.patches import Rectangle
+
+    row, column = cell
+    corner = (column - 0.5, row - 0.5)
+    style: Dict[str, Any] = {"edgecolor": PAPER, "linewidth": 1.5, "facecolor": color}
+    shade = Rectangle(corner, 1, 1, alpha=0.06 + 0.5 * min(share, 1.0), **style)
+    axes.add_patch(shade)
+    axes.text(column, row, text, ha="center", va="center", fontsize=9)
+
+
+def frame_grid(
+    axes: "Axes", rows: List[str], columns: List[str], bottom: str, left: str
+) -> None:
+    """Set the limits and names of a grid.
+
+    rows, columns (List[str]): names of rows and columns.
+    bottom, left (str): titles of the axes.
+    """
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    turned = max(map(len, columns)) > 5
+    options: Dict[str, Any] = {"rotation": 40, "ha": "right"} if turned else {}
+    axes.set_xticks(range(len(columns)), columns, fontsize=9, **options)
+    axes.set_yticks(range(len(rows)), rows, fontsize=9)
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xlabel(bottom)
+    axes.set_ylabel(left)
 
 
 def inline_svg(svg: str, name: str, description: str) -> str:

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_spanner.evaluation.error_list import (
+from spacy_spanner.evaluation.error_analysis import (
     MAX_SEGMENT,
     find_errors,
     segments,

@@ -9,27 +9,25 @@ import torch
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_spanner.evaluation.analyses.dev_loss import (
+from spacy_spanner.evaluation.landscape import (
     find_component,
+    loss_landscape,
     mean_loss,
     prepare_examples,
-)
-from spacy_spanner.evaluation.analyses.landscape import (
-    loss_landscape,
     random_direction,
     weights_of,
-)
-from spacy_spanner.evaluation.analyses.settings_grid import (
-    Axis,
-    parse_axis,
-    settings_grid,
 )
 from spacy_spanner.evaluation.report.figures.analyses import (
     grid_figure,
     landscape_figure,
 )
+from spacy_spanner.evaluation.settings_grid import (
+    Axis,
+    parse_axis,
+    settings_grid,
+)
 
-from ...helpers import NESTED, make_examples, trained_copy
+from ..helpers import NESTED, make_examples, trained_copy
 
 NAME = "span_biaffine"
 

@@ -1,12 +1,26 @@
-"""Split documents into sentences, with their annotation."""
+"""Sentences of documents: their boundaries, and splitting documents into them."""
 
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Union
+import re
+from bisect import bisect_left, bisect_right
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Union,
+)
 
 import numpy as np
+from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span, SpanGroup
 
-from .placing import CROSSING, crosses
-from .records import Lost, Record
+from .records import CROSSING, Lost, Record
+
+_LINE = re.compile(r"^(?=.*\S)", flags=re.MULTILINE)
 
 
 class Part(NamedTuple):
@@ -21,11 +35,9 @@ class Part(NamedTuple):
 
 
 def split_words(doc: Doc, starts: Sequence[int]) -> Iterator[Part]:
-    """Split a document without annotation.
+    """YIELDS (Part): the sentences of a document without annotation.
 
-    doc (Doc): the document.
     starts (Sequence[int]): first tokens of the sentences.
-    YIELDS (Part): sentences.
     """
     for start, end in zip(starts, [*starts[1:], len(doc)]):
         tokens = doc[start:end]
@@ -42,10 +54,9 @@ def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[P
 
     Each sentence gets the categories and other data of the whole document.
 
-    doc (Doc): the document.
     starts (Sequence[int]): first tokens of the sentences.
     without (str): a span group to leave out.
-    YIELDS (Part): sentences.
+    YIELDS (Part): the sentences.
     """
     # spaCy's hints lack the arguments that avoid an array per sentence.
     head: Any = doc._get_array_attrs()
@@ -109,17 +120,11 @@ def copy_spans(
         kept = [scores[index] for index in chosen if index < len(scores)]
         is_array = isinstance(scores, np.ndarray)
         attrs["scores"] = np.asarray(kept, scores.dtype) if is_array else kept
-    written = [
-        Span(
-            to.doc,
-            span.start - to.offset,
-            span.end - to.offset,
-            label=span.label,
-            kb_id=span.kb_id,
-            span_id=span.id,
-        )
-        for span in (spans[index] for index in chosen)
-    ]
+    written = []
+    for span in (spans[index] for index in chosen):
+        start, end = span.start - to.offset, span.end - to.offset
+        names: Any = {"label": span.label, "kb_id": span.kb_id, "span_id": span.id}
+        written.append(Span(to.doc, start, end, **names))
     to.doc.spans[key] = SpanGroup(to.doc, name=key, attrs=attrs, spans=written)
 
 
@@ -142,3 +147,48 @@ def lost_by_splitting(
             if crosses(span.start, span.end, starts):
                 text, label = span.text, span.label_
                 yield Lost(record.source, record.line, text, label, CROSSING)
+
+
+def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
+    """Set the sentence boundaries of a document.
+
+    choice (str): see `DocOptions.sentences`.
+    RETURNS (Optional[List[int]]): first tokens of sentences; None if unknown.
+    """
+    if record.doc is not None and choice == "given":
+        known = doc.has_annotation("SENT_START")
+        return [sent.start for sent in doc.sents] if known else None
+    starts = _sentence_starts(doc, record, choice)
+    if starts is None or not len(doc):
+        return None
+    starts = sorted({0, *starts})
+    set_sentence_starts(doc, starts)
+    return starts
+
+
+def _sentence_starts(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
+    if choice == "none":
+        return None
+    if choice == "lines":
+        return _tokens_at(doc, [match.start() for match in _LINE.finditer(doc.text)])
+    starts = record.sentence_starts
+    if starts is not None and record.text is not None:
+        starts = _tokens_at(doc, starts)
+    given = None if starts is None else [s for s in starts if 0 <= s < len(doc)]
+    if choice == "given":
+        return given
+    # By punctuation, and at the boundaries of the file, such as those of paragraphs.
+    (flags,) = Sentencizer().predict([doc])
+    return [*(given or ()), *(index for index, flag in enumerate(flags) if flag)]
+
+
+def _tokens_at(doc: Doc, characters: Sequence[int]) -> List[int]:
+    """RETURNS (List[int]): the first tokens at or after each of the characters."""
+    begins = [token.idx for token in doc]
+    found = (bisect_left(begins, character) for character in characters)
+    return [index for index in found if index < len(begins)]
+
+
+def crosses(start: int, end: int, sentences: Sequence[int]) -> bool:
+    """RETURNS (bool): whether a span crosses the start of a sentence."""
+    return bisect_right(sentences, start) != bisect_right(sentences, end - 1)

@@ -5,13 +5,14 @@ such as the steps and the spans of a diffusion model.
 import time
 from typing import Any, Dict, List, NamedTuple, Sequence
 
+import numpy as np
 from confection import try_load_json
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import Errors
-from ..predicting import Track, predict, untracked
-from ..scorer import score_spans
+from ..errors import Errors
+from .predicting import Track, predict, untracked
+from .scorer import score_spans
 
 
 class Axis(NamedTuple):
@@ -66,12 +67,9 @@ def settings_grid(
             cells.append(_measure(nlp, examples, saved["spans_key"]))
     finally:
         pipe.cfg.update(saved)
-    width = len(columns.values)
+    shape = len(rows.values), len(columns.values)
     tables = {
-        key: [
-            [cell[key] for cell in cells[start : start + width]]
-            for start in range(0, len(cells), width)
-        ]
+        key: np.asarray([cell[key] for cell in cells], object).reshape(shape).tolist()
         for key in ("f", "words_per_second")
     }
     return {"rows": rows._asdict(), "columns": columns._asdict(), **tables}

@@ -1,4 +1,4 @@
-"""The loss along a random direction through the trained weights.
+"""The loss on documents, also along a random direction through the trained weights.
 
 After Li et al., "Visualizing the Loss Landscape of Neural Nets" (2018), as in Section 5
 of the boundary-smoothing paper: the direction of every weight is rescaled to the norm
@@ -11,15 +11,20 @@ import numpy as np
 import torch
 from spacy.language import Language
 from spacy.training import Example
+from spacy.util import minibatch
 from thinc.api import Model, get_array_module
 from torch import Tensor
 
-from ...training.owners import torch_shims
-from ..predicting import Track, untracked
-from .dev_loss import mean_loss, prepare_examples
+from ..errors import Errors
+from ..training.owners import torch_shims
+from .predicting import Track, span_components, untracked
+from .scorer import annotated_examples
 
 N_POINTS = 51
 RANGE = 1.0
+BATCH_DOCS = 64
+# Losses with and without smoothing are comparable only on hard targets.
+HARD: Dict[str, Any] = {"boundary_smoothing": 0.0, "label_smoothing": 0.0}
 
 
 class Weight(NamedTuple):
@@ -60,10 +65,8 @@ def weights_of(model: Model) -> Iterator[Weight]:
 
 
 def random_direction(weights: Sequence[Any], rng: np.random.Generator) -> List[Any]:
-    """Draw a random direction with the norm of each weight.
-
-    weights (Sequence[Any]): arrays or tensors.
-    RETURNS (List[Any]): values of the same shapes, types and norms.
+    """RETURNS (List[Any]): random arrays or tensors with the shapes, types and norms of
+    the weights.
     """
     direction = []
     for values in weights:
@@ -112,3 +115,50 @@ def loss_landscape(
         for weight, origin in zip(weights, centre):
             weight.write(origin)
     return {"component": name, "positions": positions, "losses": losses, "seed": seed}
+
+
+def find_component(nlp: Language, name: str = "") -> str:
+    """RETURNS (str): the component to analyse, named if there are several.
+
+    RAISES (ValueError): SP079 if there is none, or several and no name.
+    """
+    names = list(span_components(nlp))
+    if name in names or (not name and len(names) == 1):
+        return name or names[0]
+    present = ", ".join(names) or "none"
+    raise ValueError(Errors.SP079.format(name=name, present=present))
+
+
+def prepare_examples(
+    nlp: Language, name: str, examples: Sequence[Example]
+) -> List[Example]:
+    """Run the preceding components of the pipeline on copies of the documents.
+
+    RETURNS (List[Example]): the annotated examples, as the component gets them.
+    """
+    key = nlp.get_pipe(name).cfg["spans_key"]  # type: ignore[attr-defined]
+    kept = annotated_examples(examples, key)
+    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
+    with nlp.select_pipes(enable=before):
+        docs = list(nlp.pipe(eg.predicted.copy() for eg in kept))
+    return [Example(doc, eg.reference) for doc, eg in zip(docs, kept)]
+
+
+def mean_loss(pipe: Any, examples: Sequence[Example]) -> float:
+    """Compute the loss on hard targets, with the same random numbers each time.
+
+    examples (Sequence[Example]): see `prepare_examples`.
+    RETURNS (float): mean over batches, weighted by their number of documents; within a
+        batch, the mean over windows. 0 without documents.
+    """
+    cfg, rng = dict(pipe.cfg), pipe.rng
+    pipe.cfg.update({name: value for name, value in HARD.items() if name in cfg})
+    pipe.rng = np.random.default_rng(0)
+    total = 0.0
+    try:
+        for batch in minibatch(examples, BATCH_DOCS):
+            total += pipe.get_loss(batch)[0] * len(batch)
+    finally:
+        pipe.cfg.update(cfg)
+        pipe.rng = rng
+    return total / len(examples) if examples else 0.0

@@ -1,1 +1,0 @@
-"""The papers' analyses, on any model and data: functions that return plain data."""
