@@ -107,6 +107,10 @@ def read_docs(
     note (Note): called with messages about what was detected.
     YIELDS (Doc): documents with entities in `doc.spans[spans_key]`.
     RAISES (ValueError): an error that names file and line.
+
+    >>> for doc in read_docs(Path("train.iob2"), spacy.blank("en")):
+    ...     print([(span.text, span.label_) for span in doc.spans["ents"]])
+    [('Ana Ruiz', 'PER'), ('Boston', 'GPE')]
     """
     account = LostSpans() if lost is None else lost
     # Texts are only tokenized, which needs little memory.
@@ -149,8 +153,10 @@ def convert_corpus(
     target (Path): file or folder to write.
     to (Optional[str]): one of `TARGETS`; None to choose by the name of the target.
     shard_tokens (int): tokens per file, if the target is a folder of `.spacy` files.
-    RETURNS (Summary): counts.
     RAISES (ValueError): an error that names file and line, if it concerns a file.
+
+    >>> convert_corpus(Path("train.iob2"), Path("out.spacy"), spacy.blank("en")).spans
+    2
     """
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note, read_options.encoding)

@@ -164,6 +164,11 @@ class LostSpans:
 
     path (Optional[Path]): the file, created with the first lost entity; None to only
         count.
+
+    >>> lost = LostSpans()
+    >>> docs = list(read_docs(Path("train.iob2"), spacy.blank("en"), lost=lost))
+    >>> lost.reasons
+    Counter()
     """
 
     def __init__(self, path: Optional[Path] = None) -> None:

@@ -110,6 +110,11 @@ def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
     key (str): the span group with the entities; if it is missing, `doc.ents` are used.
     reach (Reach): settings that limit the reachable entities.
     RETURNS (Statistics): all counts.
+
+    >>> docs = read_docs(Path("train.iob2"), spacy.blank("en"))
+    >>> counts = count_docs(docs, "ents", Reach())
+    >>> counts.entities, counts.nested
+    (2, 0)
     """
     found = Statistics(reach=reach)
     for doc in docs:

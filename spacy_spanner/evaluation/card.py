@@ -42,7 +42,11 @@ def write_card_to_notes(nlp: Language) -> Language:
 
 
 def render_card(nlp: Language) -> str:
-    """RETURNS (str): a README with title, description and model card."""
+    """RETURNS (str): a README with title, description and model card.
+
+    >>> print(render_card(spacy.load("model")).splitlines()[0])
+    # en_pipeline
+    """
     name = f"{nlp.lang}_{nlp.meta['name']}"
     description = nlp.meta.get("description") or ""
     facts = [

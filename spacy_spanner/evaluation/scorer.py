@@ -56,6 +56,13 @@ def score_spans(
         the same set) and `_nested_` (all others); `_by_length`; `_ece`, the expected
         calibration error, and `_reliability`, the table it is computed from. Scores
         without any span are None.
+
+    >>> nlp = spacy.load("model")
+    >>> examples = list(Corpus("dev.spacy")(nlp))
+    >>> for example in examples:
+    ...     example.predicted = nlp(example.predicted)
+    >>> score_spans(examples)["spans_ents_f"]
+    1.0
     """
     prefix = f"spans_{spans_key}"
     examples = annotated_examples(examples, spans_key)

@@ -70,10 +70,12 @@ def evaluate_pipeline(
     name (str): name of the model in tables.
     key (Optional[str]): the group; see `predicting.find_source`.
     seed, n_samples (int): see `bootstrap.intervals`.
-    track (Track): reports the progress.
     RETURNS (Evaluation): scores and errors.
-    RAISES (ValueError): SP071 for an ambiguous group, SP072 for an unreadable file,
-        SP073 without annotation.
+    RAISES (ValueError): SP071, SP072, SP073.
+
+    >>> found = evaluate_pipeline(spacy.load("model"), Path("dev.spacy"), name="me")
+    >>> found.metrics["scores"]["f"]
+    1.0
     """
     source = find_source(nlp, key)
     gold = read_corpus(data, nlp, source.key)

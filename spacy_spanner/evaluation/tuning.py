@@ -74,10 +74,12 @@ def tune(
     test (Optional[Path]): other documents, to measure the effect.
     key (Optional[str]): the group; see `predicting.find_source`.
     goal (Goal): what to optimise.
-    track (Track): reports the progress.
     RETURNS (Dict[str, Any]): `settings` before and after, and `scores` on "dev" and
         "test" before and after.
     RAISES (ValueError): SP075 without scores or threshold, SP161 without spans.
+
+    >>> tune(spacy.load("model"), Path("dev.spacy"))["settings"]["before"]["threshold"]
+    0.35
     """
     source = find_source(nlp, key)
     if source.threshold is None:

@@ -41,6 +41,10 @@ class SpanRecognizer(TrainablePipe):
 
     total_of (Callable): adds up a count over all processes that learn from shares of a
         batch; training with several processes sets it.
+
+    >>> pipe = spacy.load("model").get_pipe("span_offset")
+    >>> isinstance(pipe, SpanRecognizer), pipe.labels
+    (True, ('GPE', 'ORG', 'PER'))
     """
 
     total_of: Callable[[int], int] = int
@@ -208,7 +212,6 @@ class SpanRecognizer(TrainablePipe):
 
         Models that sample in training sample here from the setting `seed`.
 
-        examples (Iterable[Example]): annotated examples.
         scores (Any): not needed; in spaCy's contract.
         RETURNS (Tuple[float, None]): the loss. Gradients stay inside `update`, which
             bounds the memory of training by going forward and backward in groups.

@@ -79,6 +79,9 @@ def make_adamw(
     frozen_steps (int): the encoder stays as it is for this many steps.
     use_averages (bool): must be false: averages do not reach torch weights.
     RETURNS (Optimizer): see `AdamW`.
+
+    >>> nlp, optimizer = spacy.load("model"), make_adamw(encoder=1e-5, head=1e-3)
+    >>> losses = nlp.update(list(Corpus("dev.spacy")(nlp)), sgd=optimizer)
     """
     require(Rule("false", lambda value: value is False), use_averages=use_averages)
     require(not_negative, weight_decay=weight_decay)
@@ -122,6 +125,9 @@ class AdamW(Optimizer):
     """Thinc's optimizer interface on torch's fused AdamW.
 
     It is to be called by `Model.finish_update`, as all of spaCy's ways to train do.
+
+    >>> isinstance(make_adamw(encoder=1e-5, head=1e-3), AdamW)
+    True
     """
 
     def __init__(

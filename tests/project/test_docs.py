@@ -141,7 +141,7 @@ def test_training_recipe_is_resumed_by_the_command(trained_recipe: Path) -> None
     (line,) = re.findall(r"```bash\npython -m spacy (spanner resume.*)\n```", TRAINING)
     result = CliRunner().invoke(app, line.split())
     assert result.exit_code == 0
-    assert "Going on at epoch 3, step 3" in result.output
+    assert "Resuming at epoch 3, step 3" in result.output
 
 
 def test_training_recipes_replace_blocks_that_exist() -> None:

@@ -1,5 +1,6 @@
 """What programs import: public names, and the names that modules had before."""
 
+import doctest
 import subprocess
 import sys
 from importlib import import_module
@@ -7,8 +8,15 @@ from pathlib import Path
 from typing import List
 
 import pytest
+import spacy
+from spacy.tokens import DocBin
+from spacy.training import Corpus, Example
+from thinc.api import fix_random_seed
 
 import spacy_spanner
+from spacy_spanner.corpus.statistics import Reach
+
+from ..helpers import Data, make_examples, train
 
 # The paths that the documentation of version 0.1 named.
 DOCUMENTED = [
@@ -84,3 +92,48 @@ def test_unknown_modules_are_unknown() -> None:
         import_module("spacy_spanner.no_such_module")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         import_module("spacy_spanner.sweep.no_such_module")
+
+
+# ------------------------------------------------------------------ examples
+
+TEXTS: Data = [
+    (
+        "The US Supreme Court will hear arguments from Leon County.",
+        [(0, 4, "ORG"), (1, 2, "GPE"), (8, 10, "GPE")],
+    ),
+    (
+        "The mayor of Boston met Ana Ruiz.",
+        [(0, 4, "PER"), (3, 4, "GPE"), (5, 7, "PER")],
+    ),
+]
+COLUMNS = "Ana B-PER\nRuiz I-PER\nis O\nin O\nBoston B-GPE\n. O\n"
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the examples read: a trained pipeline and two corpora."""
+    folder = tmp_path_factory.mktemp("examples")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("span_offset")
+    examples = make_examples(nlp, TEXTS)
+    train(nlp, examples, updates=60)
+    nlp.to_disk(folder / "model")
+    DocBin(docs=[one.reference for one in examples]).to_disk(folder / "dev.spacy")
+    (folder / "train.iob2").write_text(COLUMNS, encoding="utf8")
+    return folder
+
+
+@pytest.mark.parametrize("name", sorted({*spacy_spanner._PUBLIC} - {"SPARK_COLUMNS"}))
+def test_example_of_a_public_name_runs(
+    name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "write_report":
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(workplace)
+    known = {"spacy": spacy, "Path": Path, "Example": Example, "Corpus": Corpus}
+    known.update({one: getattr(spacy_spanner, one) for one in spacy_spanner.__all__})
+    finder = doctest.DocTestFinder(recurse=False)
+    (found,) = finder.find(known[name], name, globs={"Reach": Reach, **known})
+    assert found.examples, f"{name} has no example"
+    fix_random_seed(0)
+    assert doctest.DocTestRunner().run(found).failed == 0

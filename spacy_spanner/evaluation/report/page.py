@@ -97,6 +97,12 @@ def write_report(
     comparison (Optional[Dict[str, Any]]): see `summary.compare`.
     limit (int): maximum number of sentences with errors.
     RETURNS (Path): path of the page.
+
+    >>> nlp = spacy.load("model")
+    >>> evaluation = evaluate_pipeline(nlp, Path("dev.spacy"), name="mine")
+    >>> page = write_report(Path("report"), evaluation)
+    >>> page.name
+    'report.html'
     """
     svgs = {
         name: inline_svg(

@@ -35,6 +35,13 @@ class SpanAnnotator:
     code (Optional[str]): Python file to import before loading.
     memory_zone (bool): free the strings of a batch after it. Set it to `False` only for
         components that keep documents or tokens.
+
+    >>> annotator = SpanAnnotator("model")
+    >>> table = annotator({"text": ["The mayor of Boston met Ana Ruiz."]})
+    >>> [(span["text"], span["label"]) for span in table["spans"][0]]
+    [('The mayor of Boston', 'PER'), ('Boston', 'GPE'), ('Ana Ruiz', 'PER')]
+    >>> table["error"]
+    [None]
     """
 
     def __init__(
