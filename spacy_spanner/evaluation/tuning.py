@@ -8,16 +8,8 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..pipeline.temperature import fit_temperature
+from . import predicting
 from .counts import Reading, by_type, count_groups
-from .predicting import (
-    SpanSource,
-    Track,
-    find_source,
-    predict,
-    read_corpus,
-    read_unfiltered,
-    untracked,
-)
 from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
@@ -65,7 +57,7 @@ def tune(
     test: Optional[Path] = None,
     key: Optional[str] = None,
     goal: Goal = BALANCED,
-    track: Track = untracked,
+    track: predicting.Track = predicting.untracked,
 ) -> Dict[str, Any]:
     """Tune the thresholds and the temperature of a pipeline.
 
@@ -81,12 +73,12 @@ def tune(
     >>> tune(spacy.load("model"), Path("dev.spacy"))["settings"]["before"]["threshold"]
     0.35
     """
-    source = find_source(nlp, key)
+    source = predicting.find_source(nlp, key)
     if source.threshold is None:
         raise ValueError(Errors.SP075.format(component=source.name, key=source.key))
-    corpora = {"dev": read_corpus(dev, nlp, source.key)}
+    corpora = {"dev": predicting.read_corpus(dev, nlp, source.key)}
     if test is not None:
-        corpora["test"] = read_corpus(test, nlp, source.key)
+        corpora["test"] = predicting.read_corpus(test, nlp, source.key)
     before = read_settings(source)
     scores = {"before": _measure(nlp, source, corpora, track)}
     _choose_settings(nlp, source, corpora["dev"], goal, track)
@@ -101,7 +93,11 @@ def tune(
 
 
 def _choose_settings(
-    nlp: Language, source: SpanSource, dev: List[Example], goal: Goal, track: Track
+    nlp: Language,
+    source: predicting.SpanSource,
+    dev: List[Example],
+    goal: Goal,
+    track: predicting.Track,
 ) -> None:
     """Set the temperature, then the thresholds for calibrated scores."""
     cfg = source.pipe.cfg
@@ -115,7 +111,7 @@ def _choose_settings(
         cfg["label_thresholds"] = chosen["label_thresholds"]
 
 
-def read_settings(source: SpanSource) -> Dict[str, Any]:
+def read_settings(source: predicting.SpanSource) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): the component's settings that `tune` may change."""
     names = ("threshold", "label_thresholds", "temperature")
     return {name: source.pipe.cfg[name] for name in names if name in source.pipe.cfg}
@@ -137,13 +133,16 @@ def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]
 
 
 def _unfiltered(
-    nlp: Language, source: SpanSource, examples: List[Example], track: Track
+    nlp: Language,
+    source: predicting.SpanSource,
+    examples: List[Example],
+    track: predicting.Track,
 ) -> List[Reading]:
     """RETURNS (List[Reading]): spans that are predicted with a low threshold.
 
     RAISES (ValueError): SP161 without spans, SP075 for spans without scores.
     """
-    readings = read_unfiltered(nlp, examples, source, track=track)
+    readings = predicting.read_unfiltered(nlp, examples, source, track=track)
     scores = [score for one in readings for score in one.predicted.values()]
     if not scores:
         message = Errors.SP161.format(
@@ -156,12 +155,15 @@ def _unfiltered(
 
 
 def _measure(
-    nlp: Language, source: SpanSource, corpora: Dict[str, List[Example]], track: Track
+    nlp: Language,
+    source: predicting.SpanSource,
+    corpora: Dict[str, List[Example]],
+    track: predicting.Track,
 ) -> Dict[str, Dict[str, Any]]:
     """RETURNS (Dict[str, Dict[str, Any]]): P, R, F1 and ECE of each corpus."""
     result = {}
     for name, examples in corpora.items():
-        found = predict(nlp, examples, track=track)
+        found = predicting.predict(nlp, examples, track=track)
         scores = score_spans(found, spans_key=source.key)
         result[name] = {s: scores[f"spans_{source.key}_{s}"] for s in SCORES}
     return result

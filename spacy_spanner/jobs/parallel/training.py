@@ -23,18 +23,9 @@ from thinc.api import set_gpu_allocator
 from wasabi import Printer, msg
 
 from ...errors import Errors
+from ..run import training_loop
 from ..run.checkpoint import storing_callbacks
 from ..run.run_state import generators_of, slots_of
-from ..run.training_loop import (
-    Batches,
-    Evaluate,
-    Info,
-    Outcome,
-    data_of,
-    run_steps,
-    save_steps,
-    training_settings,
-)
 from .team import Team
 from .updates import SharedUpdates, shared_updates
 
@@ -97,26 +88,26 @@ def train_shared(
     RETURNS (int): steps that were trained.
     RAISES (ConnectionError): SP132 if another process has ended.
     """
-    training = training_settings(nlp)
+    training = training_loop.training_settings(nlp)
     if use_gpu >= 0 and training["gpu_allocator"]:
         set_gpu_allocator(training["gpu_allocator"])
     for callback in storing_callbacks(training["before_update"]):
         callback.writes = team.rank == 0
     own = _part_random_numbers(nlp, team, training["seed"])
     team.take_first([slot.weights for slot in slots_of(nlp)])
-    batches, evaluate = data_of(nlp, training)
+    batches, evaluate = training_loop.data_of(nlp, training)
     parts = training["accumulate_gradient"]
     uncut = {**training, "accumulate_gradient": 1}  # `updates` cuts the batches
     with shared_updates(nlp, team, parts=parts, own=own) as updates:
         scores = _scores_of_first(team, evaluate, updates)
-        steps = run_steps(nlp, uncut, _drawn_alike(batches), scores)
+        steps = training_loop.run_steps(nlp, uncut, _drawn_alike(batches), scores)
         told = ((info, is_best) for _, info, is_best in steps)
         if team.rank:
             return sum(1 for _ in told)
         clean_output_dir(output)
         _announce(nlp, training, team, stdout)
-        outcome = Outcome(nlp, training, output)
-        return save_steps(outcome, told, stdout=stdout, stderr=stderr)
+        outcome = training_loop.Outcome(nlp, training, output)
+        return training_loop.save_steps(outcome, told, stdout=stdout, stderr=stderr)
 
 
 def keep_quiet() -> None:
@@ -155,7 +146,7 @@ def _part_random_numbers(
     return own
 
 
-def _drawn_alike(batches: Batches) -> Batches:
+def _drawn_alike(batches: training_loop.Batches) -> training_loop.Batches:
     """Draw batches by numbers that nothing else in a process can disturb."""
     order = random.getstate()
     while True:
@@ -168,13 +159,13 @@ def _drawn_alike(batches: Batches) -> Batches:
 
 
 def _scores_of_first(
-    team: Team, evaluate: Evaluate, updates: SharedUpdates
-) -> Evaluate:
+    team: Team, evaluate: training_loop.Evaluate, updates: SharedUpdates
+) -> training_loop.Evaluate:
     """RETURNS (Callable): evaluates in the first process, for all; before, the losses
     are added up and the weights compared.
     """
 
-    def evaluate_once() -> Tuple[float, Info]:
+    def evaluate_once() -> Tuple[float, training_loop.Info]:
         weights = _checksum(updates.nlp)
         everyone = team.gather((updates.losses, weights))
         for rank, (_, theirs) in enumerate(everyone):

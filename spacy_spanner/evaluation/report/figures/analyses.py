@@ -6,32 +6,19 @@ import numpy as np
 
 from ...counts import shortest_length
 from ...tables import percent
-from .style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    RED,
-    draw_cell,
-    frame_grid,
-    new_figure,
-    panel_grid,
-    percent_axis,
-    styled,
-)
+from . import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LINES = [
-    (BLUE, "-"),
-    (ORANGE, "--"),
-    (GREEN, "-."),
-    (RED, ":"),
-    (MUTED, "-"),
-    (INK, "--"),
+    (style.BLUE, "-"),
+    (style.ORANGE, "--"),
+    (style.GREEN, "-."),
+    (style.RED, ":"),
+    (style.MUTED, "-"),
+    (style.INK, "--"),
 ]
 
 
@@ -41,41 +28,43 @@ def line_style(place: int) -> Dict[str, Any]:
     return {"color": color, "linestyle": dashes, "linewidth": 1.6}
 
 
-@styled
+@style.styled
 def training_figure(runs: Sequence[Dict[str, Any]]) -> "Figure":
     """Draw loss and F1 on development data during training, one line per run.
 
     runs (Sequence[Dict[str, Any]]): runs with `name` and `history`.
     """
-    figure, (losses, scores) = new_figure(height=5.0, heights=[1, 1])
+    figure, (losses, scores) = style.new_figure(height=5.0, heights=[1, 1])
     for place, run in enumerate(runs):
         steps = [row["step"] for row in run["history"]]
-        style = {**line_style(place), "label": run["name"]}
-        losses.plot(steps, [row["loss"] for row in run["history"]], **style)
-        scores.plot(steps, [row["f"] for row in run["history"]], **style)
+        line = {**line_style(place), "label": run["name"]}
+        losses.plot(steps, [row["loss"] for row in run["history"]], **line)
+        scores.plot(steps, [row["f"] for row in run["history"]], **line)
     losses.set_yscale("log")
     losses.set_title("loss on hard targets, development data")
     scores.set_title("F1, development data")
-    percent_axis(scores)
+    style.percent_axis(scores)
     scores.set_xlabel("steps")
     scores.legend(loc="lower right")
     return figure
 
 
-@styled
+@style.styled
 def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
     """Draw a small reliability diagram for each training run.
 
     runs (Sequence[Dict[str, Any]]): runs with `name`, `reliability` and `ece`.
     """
-    figure, panels = panel_grid(len(runs), height=1.8, margin=0.3)
+    figure, panels = style.panel_grid(len(runs), height=1.8, margin=0.3)
     for panel, run in zip(panels, runs):
         filled = [row for row in run["reliability"] or [] if row["n_spans"]]
         centres = [(row["low"] + row["high"]) / 2 for row in filled]
-        panel.bar(centres, [row["accuracy"] for row in filled], width=0.09, color=BLUE)
-        panel.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--")
-        percent_axis(panel)
-        percent_axis(panel, "x")
+        panel.bar(
+            centres, [row["accuracy"] for row in filled], width=0.09, color=style.BLUE
+        )
+        panel.plot([0, 1], [0, 1], color=style.MUTED, linewidth=1, linestyle="--")
+        style.percent_axis(panel)
+        style.percent_axis(panel, "x")
         panel.set_xticks([0, 0.5, 1])
         panel.set_yticks([0, 0.5, 1])
         name = run["name"].replace(" = ", "\n= ")
@@ -83,51 +72,51 @@ def reliability_panels(runs: Sequence[Dict[str, Any]]) -> "Figure":
     return figure
 
 
-@styled
+@style.styled
 def landscape_figure(data: Dict[str, Any]) -> "Figure":
     """Draw the loss along a direction through the weights; see `loss_landscape`."""
-    figure, axes = new_figure()
+    figure, axes = style.new_figure()
     for place, (part, losses) in enumerate(data["losses"].items()):
         axes.plot(data["positions"], losses, label=part, **line_style(place))
     axes.set_yscale("log")
-    axes.axvline(0, color=MUTED, linewidth=0.8)
+    axes.axvline(0, color=style.MUTED, linewidth=0.8)
     axes.set_xlabel("position on a random direction (0: trained weights)")
     axes.set_ylabel("loss")
     axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
     return figure
 
 
-@styled
+@style.styled
 def lengths_figure(by_model: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
     """Draw F1 of several models against the length of spans.
 
     by_model (Dict[str, Dict[str, Dict[str, Any]]]): scores by model and length class.
     """
-    figure, axes = new_figure()
+    figure, axes = style.new_figure()
     classes = list(dict.fromkeys(name for rows in by_model.values() for name in rows))
     classes.sort(key=shortest_length)
     for place, (model, rows) in enumerate(by_model.items()):
         values = [rows[name]["f"] if name in rows else np.nan for name in classes]
-        style = {**line_style(place), "marker": "o", "markersize": 3.5}
-        axes.plot(range(len(classes)), values, label=model, **style)
+        line = {**line_style(place), "marker": "o", "markersize": 3.5}
+        axes.plot(range(len(classes)), values, label=model, **line)
     axes.set_xticks(range(len(classes)), classes)
-    percent_axis(axes, limit=1.02)
+    style.percent_axis(axes, limit=1.02)
     axes.set_xlabel("tokens of the span")
     axes.set_ylabel("F1")
     axes.legend(loc="lower left")
     return figure
 
 
-@styled
+@style.styled
 def grid_figure(data: Dict[str, Any]) -> "Figure":
     """Draw F1 and speed for the values of two settings; see `settings_grid`."""
     rows, columns = data["rows"], data["columns"]
     height = 1.3 + 0.34 * len(rows["values"])
-    figure, (scores, speeds) = new_figure(height=2 * height, heights=[1, 1])
+    figure, (scores, speeds) = style.new_figure(height=2 * height, heights=[1, 1])
     shares = [[None if f is None else 100 * f for f in line] for line in data["f"]]
     tables = [
-        (scores, "F1", shares, BLUE, "{:.1f}"),
-        (speeds, "words per second", data["words_per_second"], GREEN, "{:,.0f}"),
+        (scores, "F1", shares, style.BLUE, "{:.1f}"),
+        (speeds, "words per second", data["words_per_second"], style.GREEN, "{:,.0f}"),
     ]
     row_names, column_names = (
         [str(value) for value in axis["values"]] for axis in (rows, columns)
@@ -136,7 +125,7 @@ def grid_figure(data: Dict[str, Any]) -> "Figure":
         axes.set_title(title)
         _shade(axes, table, color, form)
         bottom, left = columns["setting"], rows["setting"]
-        frame_grid(axes, row_names, column_names, bottom, left)
+        style.frame_grid(axes, row_names, column_names, bottom, left)
     return figure
 
 
@@ -148,24 +137,24 @@ def _shade(axes: "Axes", table: List[List[Any]], color: str, form: str) -> None:
         for column, value in enumerate(line):
             share = 0.0 if value is None else (value - low) / ((high - low) or 1)
             text = "-" if value is None else form.format(value)
-            draw_cell(axes, (row, column), text, share, color)
+            style.draw_cell(axes, (row, column), text, share, color)
 
 
-@styled
+@style.styled
 def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
     """Draw F1 against the share of training data, with bars of one standard deviation.
 
     points (Dict[str, Dict[str, Any]]): `mean` and `sd` of F1 by share, such as "50%".
     """
-    figure, axes = new_figure()
+    figure, axes = style.new_figure()
     shares = [float(name.rstrip("%")) for name in points]
     means = [point["mean"] or 0.0 for point in points.values()]
     spread = [point["sd"] or 0.0 for point in points.values()]
-    axes.errorbar(shares, means, spread, color=BLUE, marker="o", ms=4, capsize=3)
+    axes.errorbar(shares, means, spread, color=style.BLUE, marker="o", ms=4, capsize=3)
     for share, value in zip(shares, means):
         text: Dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 9}
         axes.text(share, value + 0.03, f"{100 * value:.1f}", **text)
-    percent_axis(axes)
+    style.percent_axis(axes)
     axes.set_xlim(0, 105)
     axes.set_xticks(shares, [f"{share:g}" for share in shares])
     axes.set_xlabel("percent of the training documents")
@@ -173,7 +162,7 @@ def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
     return figure
 
 
-@styled
+@style.styled
 def seeds_figure(
     values: Dict[str, List[float]], summary: Dict[str, Dict[str, Any]]
 ) -> "Figure":
@@ -183,19 +172,21 @@ def seeds_figure(
     values (Dict[str, List[float]]): values of each seed, by score.
     summary (Dict[str, Dict[str, Any]]): `mean` and `sd`, by score.
     """
-    figure, axes = new_figure(height=0.9 + 0.42 * len(values))
+    figure, axes = style.new_figure(height=0.9 + 0.42 * len(values))
     names = list(reversed(values))
     for row, name in enumerate(names):
         centre, spread = summary[name]["mean"], summary[name]["sd"] or 0.0
-        axes.errorbar(centre, row, xerr=spread, color=INK, marker="|", ms=12, capsize=3)
+        axes.errorbar(
+            centre, row, xerr=spread, color=style.INK, marker="|", ms=12, capsize=3
+        )
         axes.scatter(
-            values[name], [row] * len(values[name]), color=BLUE, s=26, alpha=0.6
+            values[name], [row] * len(values[name]), color=style.BLUE, s=26, alpha=0.6
         )
         shown = f"{100 * centre:.1f} ± {100 * spread:.1f}"
         axes.text(1.02, row, shown, va="center", fontsize=9, clip_on=False)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(-0.6, len(names) - 0.4)
-    percent_axis(axes, "x")
+    style.percent_axis(axes, "x")
     axes.grid(False, axis="y")
     axes.set_xlabel("percent; dots: seeds, line: mean ± standard deviation")
     return figure
