@@ -1,8 +1,8 @@
 """Span-based named entity recognition for spaCy.
 
 Installing the package registers the factories; `nlp.add_pipe("span_biaffine")` needs no
-import. What a program may import stands in `__all__`; names are loaded when they are
-first used.
+import. `__all__` lists the names for programs, which are loaded when they are first
+used.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Write files and folders atomically: they are complete or not there.
+"""Write files and folders atomically: completely or not at all.
 
-Everything is written under a hidden name first, and takes its place when it is
-complete. Whatever stops the work, what was there before stays.
+Everything is written under a hidden name first and renamed when it is complete. If the
+work is interrupted, the previous files stay.
 """
 
 import errno
@@ -18,14 +18,14 @@ from .errors import Errors
 
 
 class Draft:
-    """A file that is not complete yet.
+    """A file that is being written.
 
-    target (Path): the file that it will be; its folder is made if it is missing.
-    folder (Optional[Path]): where the draft is written, on the same disk; beside the
-        target by default.
-    flush (bool): whether the file has to be on the disk before it takes its place, so
-        that it also survives a power failure.
-    RAISES (IsADirectoryError): where the target is a folder.
+    target (Path): the final path; its folder is created if it is missing.
+    folder (Optional[Path]): folder for the draft, on the same disk; by default that of
+        the target.
+    flush (bool): whether to wait until the file is on disk before it is renamed, so
+        that it survives a power failure.
+    RAISES (IsADirectoryError): if the target is a folder.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class Draft:
             problem = errno.EISDIR
             raise IsADirectoryError(problem, os.strerror(problem), str(target))
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Pipes and devices, such as /dev/stdout, are filled and not replaced.
+        # Pipes and devices, such as /dev/stdout, are written to and not replaced.
         self._fills = target.exists() and not target.is_file()
-        # What a link points to is replaced, and not the link.
+        # The target of a link is replaced, not the link.
         self._target = target if self._fills else target.resolve()
         if self._fills:
             folder = Path(tempfile.gettempdir())
@@ -47,7 +47,7 @@ class Draft:
         self.path = hidden_path(self._target, folder)
 
     def finish(self) -> None:
-        """Put the file in the place of the target."""
+        """Replace the target by the file."""
         if self._flush:
             flush_to_disk(self.path)
         if self._fills:
@@ -65,19 +65,19 @@ class Draft:
 
 
 class DraftFolder:
-    """Files that will be in a folder, which may hold others too.
+    """Files that are being written for a folder, which may contain others.
 
-    target (Path): the folder; made if it is missing.
+    target (Path): the folder, created if it is missing.
     """
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        # A folder may be the only place of its disk, or the only one to write to.
+        # The folder may be the only writable one, or a disk of its own.
         self.path = hidden_path(target, target if target.is_dir() else None)
         self.path.mkdir(parents=True)
 
     def finish(self) -> None:
-        """Move the files to the target. Those of the same name are replaced, others
+        """Move the files to the target. Files with the same names are replaced, others
         stay.
         """
         self._target.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ class DraftFolder:
         self.discard()
 
     def discard(self) -> None:
-        """Delete the files that are not moved; the target stays as it is."""
+        """Delete the files that were not moved; the target stays as it is."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -106,7 +106,7 @@ def _finished(draft: Union[Draft, DraftFolder]) -> Iterator[Path]:
 def staged_file(
     output: Path, *, folder: Optional[Path] = None, flush: bool = False
 ) -> ContextManager[Path]:
-    """Write a file that takes its place when the block ends without an error.
+    """Write a file that replaces the target when the block ends without an error.
 
     output, folder, flush: see `Draft`.
     """
@@ -115,7 +115,7 @@ def staged_file(
 
 def staged_folder(output: Path) -> ContextManager[Path]:
     """Collect files, and move them to a folder when the block ends without an error.
-    Files of other names stay there.
+    Files with other names stay there.
     """
     return _finished(DraftFolder(output))
 
@@ -124,13 +124,13 @@ def staged_folder(output: Path) -> ContextManager[Path]:
 def new_folder(
     output: Path, *, force: bool = False, flush: bool = False
 ) -> Iterator[Path]:
-    """Build a folder that takes the target's place at once.
+    """Build a folder that replaces the target at once.
 
-    output (Path): folder to make.
-    force (bool): whether a folder that is there may be replaced, whole.
+    output (Path): folder to create.
+    force (bool): whether to replace an existing folder.
     flush (bool): see `Draft`.
     YIELDS (Path): folder to write into.
-    RAISES (ValueError): SP070 where there is something already.
+    RAISES (ValueError): SP070 if it exists.
     """
     if not force:
         require_absent(output)
@@ -141,7 +141,7 @@ def new_folder(
         yield staged
         if flush:
             flush_to_disk(staged)
-        # To move a large folder away takes no time, to delete it does.
+        # Moving a large folder away takes no time, deleting it does.
         if output.is_dir():
             os.replace(output, replaced)
         os.replace(staged, output)
@@ -153,7 +153,7 @@ def new_folder(
 
 
 def hidden_path(target: Path, folder: Optional[Path] = None) -> Path:
-    """RETURNS (Path): a path that nothing else has, beside the target or in a folder;
+    """RETURNS (Path): an unused path in the folder of the target or in another folder;
     new files there get the usual permissions.
     """
     return (folder or target.parent) / f".{target.name}-{uuid4().hex[:8]}"
@@ -166,7 +166,7 @@ def require_absent(output: Path) -> None:
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until a file, or all files below a folder, are on the disk."""
+    """Wait until a file, or all files in a folder, are on disk."""
     for file in [path, *path.rglob("*")]:
         if file.is_file():
             with file.open("rb+") as stream:
@@ -174,31 +174,30 @@ def flush_to_disk(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file at once."""
+    """Write a file atomically."""
     with staged_file(path) as draft:
         draft.write_text(text, encoding="utf8")
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write data as indented JSON at once, with every digit of its numbers."""
+    """Write data as indented JSON atomically, with every digit of its numbers."""
     # The JSON of srsly has ten digits.
     text = json.dumps(data, indent=2, separators=(",", ":"), allow_nan=False)
     write_text(path, text + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """RETURNS (Any): the data, with the very numbers that were written."""
+    """RETURNS (Any): the data, with exactly the numbers that were written."""
     return json.loads(path.read_text(encoding="utf8"))
 
 
 @contextmanager
 def locked(lock: Path, folder: Path) -> Iterator[None]:
-    """Be the only process that writes to a folder. The system releases the lock however
-    the process ends.
+    """Lock a folder for writing. The system releases the lock however the process ends.
 
-    lock (Path): file of the lock.
+    lock (Path): the lock file.
     folder (Path): the folder, for the message.
-    RAISES (ValueError): SP125 where another process holds the lock.
+    RAISES (ValueError): SP125 if another process holds the lock.
     """
     from filelock import FileLock, Timeout  # takes some time to import
 

@@ -1,8 +1,8 @@
 """The settings that all components share, and what can be done with any settings.
 
 Settings are frozen dataclasses: here those that all components share, in the codecs
-those of a model, beside the torch modules those of an architecture. A dataclass holds
-the names, types, defaults, limits and descriptions of its settings; signatures,
+those of a model, and next to the torch modules those of an architecture. A dataclass
+holds the names, types, defaults, limits and descriptions of its settings; signatures,
 default configs, comments and tables of settings are made from it.
 """
 

@@ -31,13 +31,13 @@ def split_rows(flat: Tensor, lengths: Sequence[int]) -> List[Floats2d]:
 
 
 class TypedVectors(List[Floats2d]):
-    """Token vectors of each document, as every encoder returns them, and what an
-    encoder with prompts found about the labels in each segment of the text.
+    """Token vectors of each document, as every encoder returns them, with the label
+    vectors of an encoder with prompts for each segment of the text.
 
     types (Floats3d): a vector of each label. Shape: (segment, label, width)
     segment (Ints): the segment of each token of the concatenated documents. (token,)
 
-    Gradients travel back in the same form.
+    Gradients have the same form.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from .predict_only import forgetful_chains, no_way_back
 from .torch_head import HeadGold, HeadWork, build_torch_head
 from .torch_shim import ModuleBuilder
 
-# Documents, which only the encoder looks at; what to visit; the lowest scores by label.
+# Documents for the encoder, work for the head, and the lowest scores by label.
 SpanInput = Tuple[List, HeadWork, Floats]
 Encoder = Model[List[Doc], List[Floats2d]]
 SpanModel = Model[SpanInput, SpanTable]
@@ -37,7 +37,7 @@ def span_architecture(
         number of labels, and the settings.
     settings_type (Type): dataclass of the module's settings. The architecture takes
         each by its name, as blocks of a config do.
-    check (Optional[Callable]): raises an error for an encoder that does not fit to the
+    check (Optional[Callable]): raises an error for an encoder that does not fit the
         settings.
     RETURNS (Callable): the registered function.
     """

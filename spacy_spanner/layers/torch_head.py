@@ -108,7 +108,7 @@ def loss_and_gradients(
     """Learn from the gold of all windows.
 
     Gradients of the weights are added to those that the module has. If the work fails,
-    the module has no gradients at all: whoever goes on would learn from a part.
+    the gradients are reset, so that nobody learns from a part of them.
 
     vectors (List[Floats2d]): token vectors of each document.
     RETURNS (Tuple[float, List[Floats2d]]): the loss, and the gradients of the vectors.
@@ -134,7 +134,7 @@ def measure_loss(
 
 
 class _Source(NamedTuple):
-    """What windows are cut out of.
+    """The source that windows are cut out of.
 
     flat (Tensor): all documents concatenated, and a row of zeros. (token + 1, width)
     types (Optional[Tensor]), segment (Optional[Ints]): see `TypedVectors`.
@@ -179,8 +179,8 @@ def _groups(
 ) -> Iterator[Tuple[Ints, WindowBatch]]:
     """Yield groups of windows with their padded vectors.
 
-    A module that computes more than one score a label and one for "no entity" says how
-    many in its attribute `scores_per_pair`.
+    A module that computes more than one score per label and one for "no entity" has the
+    number in its attribute `scores_per_pair`.
     """
     flat = source.flat
     lengths = work.plan.lengths

@@ -16,10 +16,10 @@ ModuleBuilder = Callable[[int, int], nn.Module]
 
 
 def switch(module: nn.Module, is_train: bool) -> nn.Module:
-    """Bring a module into the mode of training or of prediction.
+    """Switch a module to training or evaluation mode.
 
-    Torch visits all parts of a module for that, which takes its time with one sentence.
-    Where the module is in that mode, so are its parts: whoever builds one sees to it.
+    Torch visits all submodules for that, which takes noticeable time for one sentence.
+    So this relies on submodules having the mode of the module, as `create` makes them.
 
     RETURNS (nn.Module): the module.
     """
@@ -27,18 +27,18 @@ def switch(module: nn.Module, is_train: bool) -> nn.Module:
 
 
 class TorchShim(PyTorchShim):
-    """Holds a module, and updates its weights where they are."""
+    """Holds a module, and updates its weights in place."""
 
     stands_missing_gradients = True  # see `training.frozen.set_frozen`
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Update the weights, and set the gradients to zero.
 
-        Thinc's own method puts the array that an optimizer returns into the place of
-        the weights. That array is a view of the weights before, which are a view of
-        those before them: a chain that grows with every step and is never let go.
+        Thinc's own method replaces the weights by the array that the optimizer returns.
+        That array is a view of the previous weights, which are a view of those before:
+        a chain that grows with every step and is never freed.
 
-        optimizer (Optimizer): may change what it gets, or return something new.
+        optimizer (Optimizer): may change arrays in place, or return new ones.
         """
         scaler = self._grad_scaler
         for name, weights in self._model.named_parameters():
@@ -58,16 +58,15 @@ class TorchShim(PyTorchShim):
 class LazyShim(TorchShim):
     """Holds a module that is built later, when its sizes are known.
 
-    Its bytes carry the sizes beside the weights, so that they can be read into a shim
-    that has never been initialized: loading needs no particular order.
+    Its bytes contain the sizes as well as the weights, so that they can be loaded into
+    a shim that was never initialized.
     """
 
     def __init__(self, build: ModuleBuilder) -> None:
-        """Remember the recipe.
+        """Store how to build the module.
 
         build (ModuleBuilder): takes the width of the token vectors and the number of
-            labels, returns the module. Must pickle: a function of a module, or a
-            `functools.partial` of a class.
+            labels, returns the module. It must be picklable.
         """
         super().__init__(nn.Module())
         self.build = build
@@ -95,7 +94,7 @@ class LazyShim(TorchShim):
         return srsly.msgpack_dumps({"sizes": self.sizes, "state": weights.getvalue()})
 
     def from_bytes(self, bytes_data: bytes) -> "LazyShim":
-        """Build the module in the stored sizes and load its weights.
+        """Build the module with the stored sizes and load its weights.
 
         RETURNS (LazyShim): the shim itself.
         RAISES (ValueError): SP150 for weights of another module.

@@ -1,1 +1,1 @@
-"""The training recipe of the papers as functions for `[training]` of a config."""
+"""The optimizer and the callbacks for `[training]` of a config."""

@@ -11,7 +11,7 @@ from ..settings import Rule, at_least, require
 from .frozen import frozen_names, runs_without_gradients, set_frozen
 from .owners import ENCODER, encoders_of
 
-# What spaCy's training loop calls before each step: with "step" and "epoch".
+# Called by spaCy's training loop before each step, with "step" and "epoch".
 BeforeUpdate = Callable[[Language, Dict[str, Any]], None]
 ADAMW = "spacy_spanner.AdamW.v1"
 
@@ -19,20 +19,20 @@ a_callback = Rule("a callback", callable)
 
 
 class Callbacks:
-    """Several callbacks for `[training.before_update]`, called in their order."""
+    """Several callbacks for `[training.before_update]`, called in order."""
 
     def __init__(self, callbacks: Dict[str, BeforeUpdate]) -> None:
-        """Take the callbacks, by name."""
+        """callbacks (Dict[str, BeforeUpdate]): by name."""
         self.callbacks = callbacks
 
     def __call__(self, nlp: Language, info: Dict[str, Any]) -> None:
-        """Call all."""
+        """Call all callbacks."""
         for callback in self.callbacks.values():
             callback(nlp, info)
 
 
 def single_callbacks(callback: Optional[BeforeUpdate]) -> Iterator[BeforeUpdate]:
-    """YIELDS (Callable): what `[training.before_update]` calls, one by one."""
+    """YIELDS (Callable): the single callbacks in `[training.before_update]`."""
     if isinstance(callback, Callbacks):
         for inner in callback.callbacks.values():
             yield from single_callbacks(inner)
@@ -44,10 +44,10 @@ def single_callbacks(callback: Optional[BeforeUpdate]) -> Iterator[BeforeUpdate]
 def make_callbacks(callbacks: Dict[str, Any]) -> BeforeUpdate:
     """Join several callbacks for `[training.before_update]`, which takes one.
 
-    callbacks (Dict[str, Callable]): by any name, in the order of the config.
+    callbacks (Dict[str, Callable]): by name, in the order of the config.
     RETURNS (Callable): calls all.
     """
-    # The hint says no more: configs are checked before their blocks are resolved.
+    # The hint is loose because configs are checked before their blocks are resolved.
     for name, callback in callbacks.items():
         require(a_callback, **{f"callbacks.{name}": callback})
     return Callbacks(callbacks)
@@ -55,8 +55,8 @@ def make_callbacks(callbacks: Dict[str, Any]) -> BeforeUpdate:
 
 @registry.callbacks("spacy_spanner.register_pipeline.v1")
 def make_register_pipeline() -> Callable[[Language], Language]:
-    """Do nothing, for `[initialize.after_init]` of configs that still name it:
-    optimizers find the parts of every pipeline on their own.
+    """Do nothing: kept for old configs with this callback in `[initialize.after_init]`.
+    Optimizers find the parts of a pipeline on their own.
     """
     return lambda nlp: nlp
 
@@ -65,12 +65,12 @@ def make_register_pipeline() -> Callable[[Language], Language]:
 def make_freeze_encoder(
     *, epochs: int = 0, steps: int = 0, components: Optional[List[str]] = None
 ) -> BeforeUpdate:
-    """Keep encoders as they are at the beginning, for `[training.before_update]`.
+    """Freeze encoders at the start of training, for `[training.before_update]`.
 
-    Encoders of this package do not even run backward meanwhile.
+    Encoders of this package skip the backward pass while they are frozen.
 
-    epochs, steps (int): what must be over before they learn; both count.
-    components (Optional[List[str]]): components that own or are encoders; all if None.
+    epochs, steps (int): the encoders learn when both are over.
+    components (Optional[List[str]]): components with encoders; None for all.
     RETURNS (Callable): the callback.
     """
     require(at_least(0), epochs=epochs, steps=steps)
@@ -90,7 +90,7 @@ def make_freeze_encoder(
 def _with_encoder(
     nlp: Language, names: Optional[Sequence[str]]
 ) -> Iterator[Tuple[str, Any]]:
-    """YIELDS (Tuple[str, Any]): the components of these names, or all that can."""
+    """YIELDS (Tuple[str, Any]): the named components, or all with an encoder."""
     found = {name: pipe for name, pipe in nlp.pipeline if encoders_of(pipe)}
     for name in found if names is None else names:
         if name not in found:
@@ -110,7 +110,7 @@ def _encoder_nodes(pipe: Any) -> Iterator[Model]:
 
 
 def _check_optimizer(nlp: Language, name: str, pipe: Any) -> None:
-    """Refuse optimizers that would move what is frozen.
+    """Reject optimizers that would update frozen tensors.
 
     RAISES (ValueError): SP019.
     """

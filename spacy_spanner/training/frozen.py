@@ -1,7 +1,7 @@
-"""Which tensors learn, and which are frozen: their layers carry the mark.
+"""Freeze tensors, and collect the gradients of the others.
 
 `Model.attrs` holds the names of a layer's frozen tensors as a frozenset. It is copied
-and pickled with the layer, and as msgpack has no sets, Thinc never writes it to disk.
+and pickled with the layer, but never written to disk, because msgpack has no sets.
 """
 
 from typing import Any, Collection, FrozenSet, Iterator, Set, Tuple, cast
@@ -17,10 +17,10 @@ FROZEN = "spanner_frozen"
 
 
 def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
-    """Keep a part of a component as it is, or let it learn again.
+    """Freeze a part of a component, or unfreeze it.
 
-    `AdamW` leaves the tensors out. Those of this package's own layers get no gradient
-    meanwhile, which saves the backward pass; other layers would not expect that.
+    `AdamW` skips frozen tensors. Those of this package's own layers get no gradient,
+    which saves the backward pass; other layers would not expect that.
 
     part (str): "encoder" or "head".
     """
@@ -31,7 +31,7 @@ def set_frozen(pipe: Any, part: str, frozen: bool) -> None:
 
 
 def mark_frozen(node: Model, names: Collection[str], frozen: bool) -> None:
-    """Freeze the named tensors of one layer, or let them learn again."""
+    """Freeze the named tensors of one layer, or unfreeze them."""
     before = frozen_names(node)
     after = before.union(names) if frozen else before.difference(names)
     if after == before:
@@ -48,7 +48,7 @@ def mark_frozen(node: Model, names: Collection[str], frozen: bool) -> None:
 
 
 def runs_without_gradients(shim: Any) -> bool:
-    """RETURNS (bool): whether the layer of a shim runs when nothing in it learns."""
+    """RETURNS (bool): whether the layer of a shim can run without gradients."""
     return getattr(shim, "stands_missing_gradients", False)
 
 
@@ -78,7 +78,7 @@ def gradients(model: Model) -> Iterator[Tuple[Key, Tensor]]:
                 yield (node.id, name), xp2torch(cast(FloatsXd, node.get_grad(name)))
         for shim in torch_shims(node):
             if shim._grad_scaler.found_inf:
-                continue  # it lets this step out, and scales the next loss lower
+                continue  # it skips this step, and scales the next loss lower
             for name, tensor in shim._model.named_parameters():
                 if tensor.grad is not None:
                     yield (shim.id, name), tensor.grad

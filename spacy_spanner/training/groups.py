@@ -1,4 +1,4 @@
-"""Groups of tensors that learn alike: their patterns, rates and decay."""
+"""Parameter groups: patterns, learning rates and weight decay."""
 
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
@@ -31,14 +31,14 @@ schedule_rule = Rule(
 
 
 class Group(NamedTuple):
-    """Tensors that learn alike.
+    """A parameter group.
 
-    name (str): "encoder", "head", or a name of the user's.
+    name (str): "encoder", "head", or the name of a user's group.
     pattern (str): regular expression, searched in component.part.layer.tensor; empty
-        for the parts themselves.
+        for encoder and head.
     learn_rate (Schedule): a number or a schedule.
-    weight_decay (float): for all that decays.
-    frozen_steps (int): the tensors stay as they are for this many steps.
+    weight_decay (float): for tensors that are neither biases nor gains.
+    frozen_steps (int): number of steps without updates at the start.
     """
 
     name: str
@@ -64,8 +64,7 @@ def read_groups(blocks: Dict[str, Dict[str, Any]], weight_decay: float) -> List[
     """Read `[training.optimizer.groups.*]`.
 
     blocks (Dict[str, Dict[str, Any]]): by name of the group: `pattern` and
-        `learn_rate`, and if they differ from 0 steps and the optimizer's decay,
-        `frozen_steps` and `weight_decay`.
+        `learn_rate`, and optionally `frozen_steps` and `weight_decay`.
     RETURNS (List[Group]): in the order of the config.
     RAISES (ValueError): SP002 for a value out of its limits.
     """
@@ -94,7 +93,7 @@ PARTS = (ENCODER, HEAD)
 def default_groups(
     encoder: Schedule, head: Schedule, weight_decay: float, frozen_steps: int
 ) -> List[Group]:
-    """RETURNS (List[Group]): the parts of a model; the encoder may wait."""
+    """RETURNS (List[Group]): the groups of encoder and head."""
     require(schedule_rule, encoder=encoder, head=head)
     return [
         Group(ENCODER, "", encoder, weight_decay, frozen_steps),
@@ -103,13 +102,13 @@ def default_groups(
 
 
 def find_group(groups: Sequence[Group], owner: Owner) -> Optional[Group]:
-    """RETURNS (Optional[Group]): the first that fits a tensor."""
+    """RETURNS (Optional[Group]): the first that matches a tensor."""
     return next((group for group in groups if group.fits(owner)), None)
 
 
 def group_of(groups: Sequence[Group], owner: Owner) -> Group:
-    """RETURNS (Group): the first that fits a tensor.
-    RAISES (ValueError): SP022 if none does: it is neither of an encoder nor of a head.
+    """RETURNS (Group): the first that matches a tensor.
+    RAISES (ValueError): SP022 if none does.
     """
     group = find_group(groups, owner)
     if group is None:

@@ -1,9 +1,9 @@
 """`spacy_spanner.AdamW.v1`: AdamW with parameter groups and a global clip.
 
-The recipe by which encoders are fine-tuned in the papers: encoder and head have their
-own learning rates and schedules, biases and norms do not decay, and the gradient is
-clipped by its norm over the whole model of a component. It treats tensors of Thinc and
-of torch alike, with torch's fused kernel.
+The usual recipe for fine-tuning encoders: encoder and head have their own learning
+rates and schedules, biases and norms have no weight decay, and the gradient is clipped
+by its norm over the whole model of a component. Tensors of Thinc and of torch are
+treated alike, with torch's fused kernel.
 """
 
 import warnings
@@ -67,17 +67,17 @@ def make_adamw(
     frozen_steps: int = 0,
     use_averages: bool = False,
 ) -> Optimizer:
-    """Make the optimizer of the papers, for `[training.optimizer]`.
+    """Create the optimizer, for `[training.optimizer]`.
 
     encoder, head (Schedule): learning rate of each part, a number or a schedule.
         Learned prompts count as head.
-    groups (Optional[Dict[str, Dict[str, Any]]]): tensors with other rates, see
-        `groups.read_groups`; the first group whose pattern fits wins.
-    weight_decay (float): decoupled decay; biases and norms have none.
-    grad_clip (float): bound of the gradient's norm over a component; 0 for none.
+    groups (Optional[Dict[str, Dict[str, Any]]]): further parameter groups, see
+        `groups.read_groups`; a tensor belongs to the first that matches.
+    weight_decay (float): decoupled weight decay, not for biases and norms.
+    grad_clip (float): maximum norm of a component's gradient; 0 for no clipping.
     beta1, beta2, eps (float): as in Adam.
-    frozen_steps (int): the encoder stays as it is for this many steps.
-    use_averages (bool): must be false: averages do not reach torch weights.
+    frozen_steps (int): number of steps at the start with a frozen encoder.
+    use_averages (bool): must be false, because averages do not include torch weights.
     RETURNS (Optimizer): see `AdamW`.
 
     >>> nlp, optimizer = spacy.load("model"), make_adamw(encoder=1e-5, head=1e-3)
@@ -105,13 +105,13 @@ class State(NamedTuple):
 
 @dataclass
 class ModelPlan:
-    """What an optimizer knows of a model; it holds no reference to the model.
+    """What an optimizer knows about a model; it holds no reference to the model.
 
-    owners (Dict[Key, Owner]): by key, in the order in which tensors come.
-    groups (Dict[Key, Group]): of the tensors that came.
-    frozen (Set[Key]): what stays as it is in the step that runs.
-    factor (float): by which the gradients of this step shrink.
-    ahead (Iterator[Key]): what may still come in this step.
+    owners (Dict[Key, Owner]): by key, in the order of updates.
+    groups (Dict[Key, Group]): of the tensors that were updated.
+    frozen (Set[Key]): tensors without updates in this step.
+    factor (float): factor on the gradients of this step.
+    ahead (Iterator[Key]): tensors that may follow in this step.
     """
 
     owners: Dict[Key, Owner] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class ModelPlan:
 class AdamW(Optimizer):
     """Thinc's optimizer interface on torch's fused AdamW.
 
-    It is to be called by `Model.finish_update`, as all of spaCy's ways to train do.
+    It must be called by `Model.finish_update`, as in all of spaCy's training loops.
 
     >>> isinstance(make_adamw(encoder=1e-5, head=1e-3), AdamW)
     True
@@ -162,7 +162,7 @@ class AdamW(Optimizer):
         self.learn_rate = getattr(self, _rate_name(HEAD))  # what spaCy prints
 
     def step_schedules(self) -> None:
-        """Move every learning rate on by one step."""
+        """Advance every learning rate by one step."""
         super().step_schedules()
         self.n_schedule_steps += 1
         for plan in self._plans.values():
@@ -183,14 +183,14 @@ class AdamW(Optimizer):
         weights, gradient (FloatsXd): arrays of Thinc, or views of torch tensors.
         lr_scale (float): factor on the learning rate.
         RETURNS (Tuple[FloatsXd, FloatsXd]): the same arrays.
-        RAISES (ValueError): SP021 if no model is being updated, SP022 for a tensor that
-            is of no known part and fits no group, SP023 for one of neither Thinc nor
-            torch, SP147 for a gradient that is not finite.
+        RAISES (ValueError): SP021 if no model is being updated, SP022 for a tensor in
+            no known part and no group, SP023 for one of neither Thinc nor torch,
+            SP147 for a gradient that is not finite.
         """
         model, call = running_update(key[1])
         plan = self._plans.setdefault(model.id, ModelPlan())
-        # In every step tensors come in the same order. This moves on to the tensor, or,
-        # where it is not ahead, to the next step.
+        # Tensors come in the same order in every step. This skips to the tensor, or to
+        # the next step if the tensor does not follow in this one.
         while key not in plan.ahead:
             self._begin_step(plan, model, key, call)
         learns = self._learns(plan, key)
@@ -201,14 +201,14 @@ class AdamW(Optimizer):
             rate = lr_scale * getattr(self, _rate_name(group.name))
             decay = group.decay_of(tensor.ndim, owner)
             self._update(key, tensor, grad, plan.factor, rate, decay)
-        if not owner.in_torch:  # Thinc clears those of torch itself
+        if not owner.in_torch:  # Thinc resets gradients of torch itself
             grad.zero_()
         return weights, gradient
 
     def _begin_step(
         self, plan: ModelPlan, model: Model, key: Key, call: FrameType
     ) -> None:
-        """Find out what learns in this step, and by how much all gradients shrink."""
+        """Find the tensors that learn in this step, and the factor on their gradients."""
         if self._patterns_to_check and plan.owners:
             self._check_patterns(components_around(model, call))
         grads = dict(gradients(model))
@@ -224,7 +224,7 @@ class AdamW(Optimizer):
         plan.ahead = iter(list(plan.owners))
 
     def _learns(self, plan: ModelPlan, key: Key) -> bool:
-        """RETURNS (bool): whether a tensor moves in this step."""
+        """RETURNS (bool): whether a tensor is updated in this step."""
         if key in plan.frozen:
             return False
         return self.nr_update[key] >= self._group(plan, key).frozen_steps
@@ -235,8 +235,8 @@ class AdamW(Optimizer):
         return plan.groups[key]
 
     def _check_patterns(self, components: Sequence[Named]) -> None:
-        """Tell once, in the second step, of patterns that fit no tensor."""
-        # Frozen tensors count: without a gradient they are never handed over.
+        """Warn once, in the second step, about patterns that match no tensor."""
+        # Frozen tensors count too, although they have no gradient and are never passed.
         models = [getattr(pipe, "model", None) for _, pipe in components]
         owners = [plan.owners for plan in self._plans.values()]
         owners += [owners_of(m, components) for m in models if isinstance(m, Model)]
@@ -286,7 +286,7 @@ class AdamW(Optimizer):
         """RETURNS (float): as `torch.nn.utils.clip_grad_norm_` multiplies by.
         RAISES (ValueError): SP147 if the norm is not finite.
         """
-        if not grads:  # all that got one stay as they are
+        if not grads:  # all tensors with gradients are frozen
             return 1.0
         norms = torch.stack([grad.norm() for grad in grads])
         norm = float(torch.linalg.vector_norm(norms))

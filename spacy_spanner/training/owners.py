@@ -1,8 +1,8 @@
-"""Which component and which part of it a tensor belongs to.
+"""Find the component and the part of it that a tensor belongs to.
 
-Thinc hands an optimizer one tensor at a time, with the id of its layer, and never says
-of which model. That model is the one whose `Model.finish_update` is running, so it is
-looked up on the call stack. Nothing is registered, and nothing can be forgotten.
+Thinc passes an optimizer one tensor at a time, with the id of its layer but without the
+model. The model is the one whose `Model.finish_update` is running, so it is looked up
+on the call stack: users have nothing to register.
 """
 
 import re
@@ -19,16 +19,16 @@ from thinc.api import Model, PyTorchShim
 from ..errors import Errors, Warnings
 
 ENCODER, HEAD = "encoder", "head"
-# What neither the structure of a model nor its component tells to be one of these.
+# Neither, according to the structure of the model and its component.
 UNKNOWN = "unknown"
-# Vectors that an encoder gets on top of its pretrained weights learn as fast as a head.
+# New vectors in a pretrained encoder learn at the rate of the head.
 NEW_IN_ENCODER = "prompts"
 # Classes of norms: torch's, and those of Hugging Face such as T5LayerNorm.
 NORM_CLASS = re.compile(r"Norm(\dd)?$")
-# Thinc's own code, which also runs inside of a wrapper around the method.
+# The code of Thinc's method, which also runs inside a wrapper.
 FINISH_UPDATE = Model.finish_update.__code__
 
-# Thinc counts layers and shims apart, so that only id and name together are unique.
+# Layers and shims have separate counters, so only id and name together are unique.
 Key = Tuple[int, str]
 Named = Tuple[str, Any]  # a component, with its name in the pipeline
 
@@ -36,12 +36,11 @@ Named = Tuple[str, Any]  # a component, with its name in the pipeline
 class Owner(NamedTuple):
     """Where a tensor belongs.
 
-    component (str): name of the component in the pipeline, or of the model where no
-        component is in sight.
+    component (str): name of the component, or of the model if no component is found.
     part (str): "encoder", "head" or "unknown".
     layer, tensor (str): names.
     in_torch (bool): whether it is a parameter of a torch module.
-    in_norm (bool): whether that module is a norm, whatever its name.
+    in_norm (bool): whether that module is a norm.
     """
 
     component: str
@@ -53,16 +52,16 @@ class Owner(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Component, part, layer and tensor, as patterns of groups see it."""
+        """component.part.layer.tensor, which the patterns of groups are searched in."""
         return f"{self.component}.{self.part}.{self.layer}.{self.tensor}"
 
 
 def running_update(tensor: str) -> Tuple[Model, FrameType]:
-    """Find the model that hands its tensors to an optimizer at the moment.
+    """Find the model whose tensors are being updated.
 
     tensor (str): name of the tensor, for the message.
     RETURNS (Tuple[Model, FrameType]): the model, and the call of its `finish_update`.
-    RAISES (ValueError): SP021 if no model does.
+    RAISES (ValueError): SP021 if there is none.
     """
     for frame, _ in walk_stack(sys._getframe(1)):
         if frame.f_code is FINISH_UPDATE:
@@ -71,11 +70,11 @@ def running_update(tensor: str) -> Tuple[Model, FrameType]:
 
 
 def components_around(model: Model, call: FrameType) -> List[Named]:
-    """Find the component of a model among the variables of a call and of its callers:
-    spaCy's loops hold the whole pipeline, a loop of one's own a pipeline or component.
+    """Find the component of a model among the variables of a call and its callers:
+    training loops hold a pipeline or a component.
 
-    RETURNS (List[Tuple[str, Any]]): names and components of the pipeline that it is in,
-        or the component alone, or nothing.
+    RETURNS (List[Tuple[str, Any]]): names and components of its pipeline, the
+        component alone, or nothing.
     """
     for frame, _ in walk_stack(call):
         for value in list(frame.f_locals.values()):
@@ -90,11 +89,11 @@ def components_around(model: Model, call: FrameType) -> List[Named]:
 
 
 def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:
-    """Find where the tensors of a model belong.
+    """Find the owners of the tensors of a model.
 
-    components (Iterable[Tuple[str, Any]]): components of which one may have the model;
-        it gives the name, and tells whether others listen to the model.
-    RETURNS (Dict[Key, Owner]): in the order in which an optimizer is handed them.
+    components (Iterable[Tuple[str, Any]]): if one of them has the model, it provides
+        the name, and whether others listen to the model.
+    RETURNS (Dict[Key, Owner]): in the order of updates.
     """
     own = ((name, c) for name, c in components if getattr(c, "model", None) is model)
     name, pipe = next(own, (_name_of(model), None))
@@ -110,21 +109,21 @@ def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner
             part = HEAD if key[1].split(".")[-1] == NEW_IN_ENCODER else part
             in_torch = key[1] not in node.param_names
             found[key] = Owner(name, part, node.name, key[1], in_torch, key[1] in norms)
-    # `Model.finish_update` hands over all that is torch's first.
+    # `Model.finish_update` updates all torch tensors first.
     return dict(sorted(found.items(), key=lambda pair: not pair[1].in_torch))
 
 
 def _name_of(model: Model) -> str:
-    """RETURNS (str): the name of a model; those of this package carry the name of
-    their component in the head.
+    """RETURNS (str): the name of a model; in this package, the head has the name of the
+    component.
     """
     head = model.maybe_get_ref("output_layer")
     return head.name if head is not None and model.name == "span_model" else model.name
 
 
 def encoders_in(model: Model) -> List[Model]:
-    """RETURNS (List[Model]): what layers of a model refer to as `tok2vec`; where none
-    does, all that are made to be listened to, which may be the model itself.
+    """RETURNS (List[Model]): the layers that a model refers to as `tok2vec`; without
+    such a reference, all encoders in it, which may be the model itself.
     """
     found = [node.maybe_get_ref("tok2vec") for node in model.walk()]
     referred = [encoder for encoder in found if encoder is not None]
@@ -132,8 +131,8 @@ def encoders_in(model: Model) -> List[Model]:
 
 
 def _is_encoder(node: Model) -> bool:
-    """RETURNS (bool): whether a layer is spaCy's Tok2Vec, a transformer that spaCy can
-    put in the place of its listeners, or a pretrained encoder of this package.
+    """RETURNS (bool): whether a layer is spaCy's Tok2Vec, a transformer that can
+    replace its listeners, or a pretrained encoder of this package.
     """
     embeds_and_encodes = node.maybe_get_ref("embed") and node.maybe_get_ref("encode")
     replaces_listeners = "replace_listener" in node.attrs
@@ -142,8 +141,8 @@ def _is_encoder(node: Model) -> bool:
 
 
 def encoders_of(pipe: Any) -> List[Model]:
-    """RETURNS (List[Model]): the encoders of a component; one that others listen to is
-    encoder throughout.
+    """RETURNS (List[Model]): the encoders of a component. If others listen to it, the
+    whole model is an encoder.
     """
     model = getattr(pipe, "model", None)
     if not isinstance(model, Model):
@@ -152,7 +151,7 @@ def encoders_of(pipe: Any) -> List[Model]:
 
 
 def tensor_keys(node: Model) -> Iterator[Key]:
-    """YIELDS (Key): what an optimizer is handed for the tensors of a layer."""
+    """YIELDS (Key): the keys that an optimizer gets for the tensors of a layer."""
     for name in node.param_names:
         yield node.id, name
     for shim in torch_shims(node):
@@ -160,7 +159,7 @@ def tensor_keys(node: Model) -> Iterator[Key]:
 
 
 def torch_shims(node: Model) -> List[PyTorchShim]:
-    """RETURNS (List[PyTorchShim]): holders of the torch modules of a layer."""
+    """RETURNS (List[PyTorchShim]): the shims with the torch modules of a layer."""
     return [shim for shim in node.shims if isinstance(shim, PyTorchShim)]
 
 
@@ -176,7 +175,7 @@ def _norm_tensors(node: Model) -> Set[str]:
 
 
 def register_pipeline(pipes: Iterable[Named]) -> None:
-    """Do nothing: optimizers find every tensor on their own. Will be removed."""
+    """Do nothing; deprecated. Optimizers find every tensor on their own."""
     message = Warnings.SW007.format(name="register_pipeline", instead="Leave it out.")
     warnings.warn(message, DeprecationWarning, stacklevel=2)
 
@@ -184,8 +183,8 @@ def register_pipeline(pipes: Iterable[Named]) -> None:
 def total_of(count: int) -> int:
     """Add up a count over the processes that learn from shares of one batch.
 
-    Deprecated, and will be removed: give your component an attribute `total_of` with
-    the value `int`, which training by several processes replaces, and call that.
+    Deprecated: give your component an attribute `total_of` with the value `int`, and
+    call it. Training with several processes replaces it.
 
     RETURNS (int): the count in the whole batch.
     """

@@ -1,7 +1,7 @@
 """Sentences with gold and predicted spans as HTML, in the style of displaCy's spans.
 
 Spans are bars below the text: gold spans (outlined) on the upper lines, predicted spans
-(filled) on the lower ones. Colours stand for labels, errors are marked, and the tooltip
+(filled) on the lower ones. Colours show labels, errors are marked, and the tooltip
 of a bar shows the score.
 """
 

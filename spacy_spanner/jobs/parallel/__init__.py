@@ -1,1 +1,1 @@
-"""Training by several processes, each with a share of every batch."""
+"""Training with several processes that share every batch."""

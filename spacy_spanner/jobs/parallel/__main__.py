@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False)
 
 @app.callback()
 def main() -> None:
-    """Training by several processes; start it with torchrun."""
+    """Train with several processes; start this with torchrun."""
 
 
 @app.command("train", context_settings=TAKES_OVERRIDES)
@@ -39,9 +39,8 @@ def train_cli(
 
 
 def leave() -> None:
-    """End the process without taking the interpreter apart: while that is done, torch
-    now and then aborts a process whose group has ended, and a training that
-    succeeded would be reported as failed.
+    """Exit without tearing down the interpreter: meanwhile, torch sometimes aborts a
+    process whose group has ended, and a successful training would look failed.
     """
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -19,12 +19,12 @@ THREADS = "OMP_NUM_THREADS"
 
 
 def launch_training(n_proc: int, arguments: List[str], output: Optional[Path]) -> None:
-    """Train in several processes of this machine, and wait for them. They divide the
-    cores, unless the environment says how many threads each has.
+    """Train with several processes on this machine, and wait for them. They share the
+    cores, unless the environment sets the number of threads.
 
     arguments (List[str]): of `python -m spacy_spanner.jobs.parallel train`.
-    output (Optional[Path]): where the pipelines are, for the message.
-    RAISES (ChildProcessError): SP134 if one ends too early, when the others are ended.
+    output (Optional[Path]): folder of the pipelines, for the message.
+    RAISES (ChildProcessError): SP134 if one fails; the others are stopped.
     """
     os.environ.setdefault(THREADS, str(max(1, (os.cpu_count() or 1) // n_proc)))
     logging.getLogger("torch.distributed.elastic").setLevel(logging.ERROR)
@@ -56,6 +56,6 @@ def _how(failure: ProcessFailure) -> str:
 
 
 def _left(output: Optional[Path]) -> str:
-    """RETURNS (str): the pipelines that are there, in words."""
+    """RETURNS (str): the existing pipelines, in words."""
     paths = [] if output is None else sorted(output.glob("model-*"))
     return ", ".join(map(str, paths)) or "none"

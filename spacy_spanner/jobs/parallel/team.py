@@ -14,13 +14,13 @@ from ...errors import Errors
 # While one process evaluates or saves, the others wait, however long it takes. One
 # that dies is noticed at once, because its connections close.
 PATIENCE = timedelta(days=7)
-# Larger tensors are added up where they are, smaller ones are sent together.
+# Larger tensors are reduced in place, smaller ones are sent together.
 LARGE = 2**16
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Say in words what a broken connection means.
+    """Explain a broken connection.
 
     RAISES (ConnectionError): SP132.
     """
@@ -36,12 +36,12 @@ def _explained() -> Iterator[None]:
 class Team:
     """One process among several.
 
-    Tensors travel by NCCL between GPUs and by gloo between CPUs; all else by gloo.
+    Tensors are exchanged with NCCL on GPUs and gloo on CPUs, everything else with gloo.
     """
 
     @_explained()
     def __init__(self) -> None:
-        """Join the processes that torchrun has started.
+        """Connect to the other processes that torchrun has started.
 
         RAISES (ValueError): SP130 without torchrun.
         """
@@ -62,46 +62,46 @@ class Team:
 
     @property
     def size(self) -> int:
-        """How many processes there are."""
+        """The number of processes."""
         return dist.get_world_size()
 
     @_explained()
     def total(self, count: int) -> int:
-        """RETURNS (int): the sum of what all processes give."""
+        """RETURNS (int): the sum over all processes."""
         numbers = torch.tensor([count])
         dist.all_reduce(numbers, group=self._messages)
         return int(numbers)
 
     @_explained()
     def any_of(self, flags: Sequence[bool]) -> List[bool]:
-        """RETURNS (List[bool]): for each flag whether some process has it."""
+        """RETURNS (List[bool]): for each flag, whether it is set in any process."""
         numbers = torch.tensor(flags, dtype=torch.uint8)
         dist.all_reduce(numbers, dist.ReduceOp.MAX, group=self._messages)
         return [bool(number) for number in numbers.tolist()]
 
     @_explained()
     def gather(self, value: Any) -> List[Any]:
-        """RETURNS (List[Any]): what each process gives, in their order."""
+        """RETURNS (List[Any]): the values of all processes, in order."""
         values = [None] * self.size
         dist.all_gather_object(values, value, group=self._messages)
         return values
 
     @_explained()
     def first(self, value: Any) -> Any:
-        """RETURNS (Any): what the first process gives; all others wait for it."""
+        """RETURNS (Any): the value of the first process; the others wait for it."""
         values = [value]
         dist.broadcast_object_list(values, src=0, group=self._messages)
         return values[0]
 
     @_explained()
     def take_first(self, tensors: Sequence[Tensor]) -> None:
-        """Give tensors, in place, the values that they have in the first process."""
+        """Set tensors, in place, to their values in the first process."""
         for tensor in tensors:
             dist.broadcast(tensor, src=0)
 
     @_explained()
     def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Give tensors, in place, the sum of their values in all processes."""
+        """Set tensors, in place, to the sum of their values over all processes."""
         large = [one for one in tensors if one.numel() >= LARGE and one.is_contiguous()]
         alone = {id(one) for one in large}
         small = [one for one in tensors if id(one) not in alone]
@@ -113,5 +113,5 @@ class Team:
             one.copy_(part.view_as(one))
 
     def leave(self) -> None:
-        """Close the connections, when all is done."""
+        """Close the connections."""
         dist.destroy_process_group()

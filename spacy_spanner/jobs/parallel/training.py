@@ -1,7 +1,7 @@
-"""Train a pipeline in several processes, of which the first evaluates and writes.
+"""Train a pipeline with several processes; the first one evaluates and writes.
 
-All run spaCy's own loop on the same batches and with the same scores, so that they stop
-at the same step, whatever stops them.
+All run spaCy's own loop on the same batches and with the same scores, so they stop at
+the same step.
 """
 
 import random
@@ -41,7 +41,7 @@ def work(
     """Train with a config as one of the processes that torchrun has started.
 
     local_rank (int): number of this process on its machine.
-    gpu (bool): whether to learn on the GPU of this number.
+    gpu (bool): whether to use the GPU with this number.
     RAISES (ValueError): SP130 without torchrun, SP131 without GPUs for all.
     """
     signal.signal(signal.SIGTERM, _end)
@@ -67,7 +67,7 @@ def work(
 
 
 def _end(number: int, frame: Optional[FrameType]) -> None:
-    """End by an exception, so that half-written folders are removed."""
+    """Exit with an exception, so that incomplete folders are removed."""
     sys.exit(128 + number)
 
 
@@ -83,9 +83,9 @@ def train_shared(
     """Train with the config of a pipeline; all processes must call this.
 
     nlp (Language): initialized; its weights become those of the first process.
-    output (Optional[Path]): gets model-last and model-best, from the first process.
+    output (Optional[Path]): folder for model-last and model-best.
     stdout, stderr (IO): for the logger of the first process.
-    RETURNS (int): steps that were trained.
+    RETURNS (int): number of trained steps.
     RAISES (ConnectionError): SP132 if another process has ended.
     """
     training = training_loop.training_settings(nlp)
@@ -97,7 +97,7 @@ def train_shared(
     team.take_first([slot.weights for slot in slots_of(nlp)])
     batches, evaluate = training_loop.data_of(nlp, training)
     parts = training["accumulate_gradient"]
-    uncut = {**training, "accumulate_gradient": 1}  # `updates` cuts the batches
+    uncut = {**training, "accumulate_gradient": 1}  # `updates` divides the batches
     with shared_updates(nlp, team, parts=parts, own=own) as updates:
         scores = _scores_of_first(team, evaluate, updates)
         steps = training_loop.run_steps(nlp, uncut, _drawn_alike(batches), scores)
@@ -111,7 +111,7 @@ def train_shared(
 
 
 def keep_quiet() -> None:
-    """Leave warnings and messages to the first process, which says the same."""
+    """Show warnings and messages only in the first process."""
     warnings.simplefilter("ignore")
     logger.setLevel("ERROR")
 
@@ -128,10 +128,10 @@ def _announce(nlp: Language, training: Dict[str, Any], team: Team, stdout: IO) -
 def _part_random_numbers(
     nlp: Language, team: Team, seed: Optional[int]
 ) -> random.Random:
-    """Shuffle alike everywhere, and draw dropout and samples apart, in the first
-    process as one process alone would.
+    """Use the same seed for shuffling in all processes, and different seeds for dropout
+    and samples; in the first process, the seed of a single process.
 
-    RETURNS (random.Random): numbers for components of this process.
+    RETURNS (random.Random): generator for the components of this process.
     """
     order, start = team.first((random.getstate(), random.getrandbits(31)))
     if seed is not None:
@@ -147,7 +147,7 @@ def _part_random_numbers(
 
 
 def _drawn_alike(batches: training_loop.Batches) -> training_loop.Batches:
-    """Draw batches by numbers that nothing else in a process can disturb."""
+    """Draw batches with random numbers that nothing else in a process uses."""
     order = random.getstate()
     while True:
         random.setstate(order)
@@ -161,8 +161,8 @@ def _drawn_alike(batches: training_loop.Batches) -> training_loop.Batches:
 def _scores_of_first(
     team: Team, evaluate: training_loop.Evaluate, updates: SharedUpdates
 ) -> training_loop.Evaluate:
-    """RETURNS (Callable): evaluates in the first process, for all; before, the losses
-    are added up and the weights compared.
+    """RETURNS (Callable): evaluates in the first process, after adding up the losses
+    and comparing the weights.
     """
 
     def evaluate_once() -> Tuple[float, training_loop.Info]:
@@ -180,7 +180,7 @@ def _scores_of_first(
 
 
 def _checksum(nlp: Language) -> int:
-    """RETURNS (int): a number that differs when any bit of any weight does."""
+    """RETURNS (int): a checksum of all weights."""
     found = 0
     for slot in slots_of(nlp):
         weights = slot.weights.detach().cpu().contiguous()

@@ -1,10 +1,9 @@
-"""One update of a pipeline by several processes, equal to that of one process.
+"""Update a pipeline with several processes as a single process would.
 
-Every process is given the whole batch, learns from its share, and then all gradients
-are added up, of Thinc's layers and of torch modules alike, before the optimizer sees
-them. They are sums over the documents of a batch: in spaCy's components by nature, in
-those of this package because each asks for the size of the whole batch by its attribute
-`total_of`.
+Every process gets the whole batch and learns from its share. Then all gradients, of
+Thinc's layers and of torch modules, are added up before the optimizer uses them. This
+requires gradients that are sums over documents: spaCy's components have them, and those
+of this package divide by the size of the whole batch (attribute `total_of`).
 """
 
 import random
@@ -21,19 +20,19 @@ from .team import Team
 
 
 class SharedUpdates:
-    """Stands in the place of `nlp.update` while several processes train.
+    """Replaces `nlp.update` while several processes train.
 
-    losses (Dict[str, float]): of this process, since they were last counted anew.
+    losses (Dict[str, float]): of this process, since they were last reset.
     """
 
     def __init__(
         self, nlp: Language, team: Team, *, parts: int, own: random.Random
     ) -> None:
-        """Remember what to share.
+        """Set up the sharing.
 
-        parts (int): into how many parts spaCy would cut a batch.
-        own (random.Random): where components draw from that use python's `random`,
-            whose own numbers shuffle the data, alike in all processes.
+        parts (int): number of parts that spaCy would divide a batch into.
+        own (random.Random): generator for components that use Python's `random`,
+            which itself shuffles the data, with the same seed in all processes.
         """
         self.nlp = nlp
         self.team = team
@@ -51,9 +50,9 @@ class SharedUpdates:
         exclude: Collection[str] = (),
         **options: Any,
     ) -> Dict[str, float]:
-        """Learn from the share of a batch; then the gradients are those of all of it.
+        """Learn from a share of the batch; then set the gradients of the whole batch.
 
-        losses (Optional[Dict[str, float]]): the losses of this share are added.
+        losses (Optional[Dict[str, float]]): to add the losses of this share to.
         RETURNS (Dict[str, float]): the losses.
         """
         self.losses = {} if losses is None else losses
@@ -73,7 +72,7 @@ class SharedUpdates:
         mine = split_evenly(sizes, self.team.size)[self.team.rank]
         if mine:
             return [part[index] for index in mine]
-        # Who has nothing to learn must still say so, in every component.
+        # A process without documents must still take part, in every component.
         return [Example(self.nlp.make_doc(""), self.nlp.make_doc(""))]
 
 
@@ -81,10 +80,10 @@ class SharedUpdates:
 def shared_updates(
     nlp: Language, team: Team, *, parts: int, own: random.Random
 ) -> Iterator[SharedUpdates]:
-    """Let `nlp.update` learn from a share of every batch meanwhile.
+    """Make `nlp.update` learn from a share of every batch within the context.
 
     nlp, team, parts, own: see `SharedUpdates`.
-    YIELDS (SharedUpdates): what replaces `nlp.update`.
+    YIELDS (SharedUpdates): the replacement of `nlp.update`.
     """
     updates = SharedUpdates(nlp, team, parts=parts, own=own)
     asking: List[Any] = [pipe for _, pipe in nlp.pipeline if hasattr(pipe, "total_of")]
@@ -101,7 +100,7 @@ def shared_updates(
 
 @contextmanager
 def drawing_from(numbers: random.Random) -> Iterator[None]:
-    """Let python's `random` give the numbers of another generator meanwhile."""
+    """Make Python's `random` use another generator within the context."""
     before = random.getstate()
     random.setstate(numbers.getstate())
     try:
@@ -112,13 +111,13 @@ def drawing_from(numbers: random.Random) -> Iterator[None]:
 
 
 def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
-    """Replace all gradients by their sums over the processes. A tensor that has a
-    gradient anywhere has one everywhere afterwards.
+    """Replace all gradients by their sums over the processes. A tensor with a gradient
+    in any process has one in all processes afterwards.
     """
     shims = {id(shim): shim for slot in slots for shim in torch_shims(slot.node)}
     scalers = [shim._grad_scaler for shim in shims.values()]
     flags = [slot.has_gradient for slot in slots]
-    # An overflow in mixed precision anywhere must keep all from moving.
+    # After an overflow in any process, all must skip the update.
     flags += [bool(scaler.found_inf) for scaler in scalers]
     anywhere = team.any_of(flags)
     for scaler, overflow in zip(scalers, anywhere[len(slots) :]):
@@ -131,8 +130,8 @@ def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
 
 
 def split_evenly(sizes: Sequence[int], n_parts: int) -> List[List[int]]:
-    """Divide items so that all parts are about equally large: the largest item that is
-    left goes to the part that has the least so far.
+    """Divide items into parts of similar size: the largest remaining item goes to the
+    smallest part.
 
     RETURNS (List[List[int]]): indices of the items of each part, in their order. Parts
         differ by no more than the largest item; some may be empty.

@@ -1,1 +1,1 @@
-"""One training: stored with its whole state, and resumed from there."""
+"""Checkpoints of a training run, and resuming from them."""

@@ -1,7 +1,7 @@
-"""`spacy_spanner.checkpoint.v1`: a callback that stores a run so that it can go on.
+"""`spacy_spanner.checkpoint.v1`: a callback that saves a run so that it can be resumed.
 
-A run is written as a whole or not at all, and read without pickle. Its folder holds one
-folder for the last stored step:
+A checkpoint is written completely or not at all, and read without pickle. The folder of
+a run holds one folder, for the last saved step:
 
     step-101/pipeline    what `nlp.to_disk` writes
     step-101/state.json  step, evaluations, random numbers, one record for each tensor
@@ -36,7 +36,7 @@ from .run_state import (
 
 FORMAT = 1
 PIPELINE, STATE, TENSORS = "pipeline", "state.json", "tensors.pt"
-# A folder of this name is not complete; a kill may leave one behind.
+# A folder with this name is incomplete; a killed process may leave one.
 UNFINISHED = "unfinished"
 
 
@@ -48,11 +48,11 @@ class Evaluation(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """All that a run needs to go on, beside the pipeline.
+    """The state of a run, except for the pipeline.
 
-    step, epoch (int): of the update that comes next.
-    evaluations (List[Evaluation]): all so far; the last is of the step before.
-    schedule_steps (int): how often the schedules of the optimizer moved on.
+    step, epoch (int): of the next update.
+    evaluations (List[Evaluation]): all so far; the last one after the previous step.
+    schedule_steps (int): number of steps of the optimizer's schedules.
     data (Dict[str, str]): digests of the files of the corpora, by setting.
     random (Dict[str, Any]): see `run_state.random_numbers`.
     records (Dict[str, Dict[str, Any]]): see `run_state.tensor_records`.
@@ -71,8 +71,8 @@ class Checkpoint(NamedTuple):
 
 @dataclass
 class Run:
-    """A training run that is being stored: after evaluations, when `eval_frequency`
-    divides the step. `data` are digests of its files.
+    """A training run with checkpoints. It is evaluated when `eval_frequency` divides
+    the step; `data` are digests of its files.
     """
 
     folder: Path
@@ -83,14 +83,14 @@ class Run:
 
 @dataclass
 class StoreRun:
-    """Stores a run after evaluations, as a callback for `[training.before_update]`.
+    """Saves a run after evaluations, as a callback for `[training.before_update]`.
 
-    What is stored is the state right after an evaluation: just before the next update,
-    when losses have been counted anew and spaCy has saved the pipeline.
+    It saves the state right after an evaluation: just before the next update, when the
+    losses were reset and spaCy has saved the pipeline.
 
     path, every: see `make_checkpoint`.
-    run (Optional[Run]): None before the first step, or the run that is resumed.
-    writes (bool): whether this process is the one that writes files.
+    run (Optional[Run]): None before the first step, or the resumed run.
+    writes (bool): whether this process writes the files.
     """
 
     path: Path
@@ -99,7 +99,7 @@ class StoreRun:
     writes: bool = True
 
     def __call__(self, nlp: Language, info: Dict[str, Any]) -> None:
-        """Store the run if an evaluation was made after the last step."""
+        """Save the run if the last step was followed by an evaluation."""
         if not self.writes:
             return
         if info["step"] == 0 or self.run is None:
@@ -108,7 +108,7 @@ class StoreRun:
         if done < 0 or done % run.eval_frequency:
             return
         if run.evaluations and run.evaluations[-1].step == done:
-            return  # the run goes on from here
+            return  # the run was resumed from here
         run.evaluations.append(Evaluation(last_score(nlp), done))
         if done // run.eval_frequency % self.every == 0:
             _store(nlp, run, info)
@@ -116,10 +116,10 @@ class StoreRun:
 
 @registry.callbacks("spacy_spanner.checkpoint.v1")
 def make_checkpoint(path: str, every: int = 1) -> StoreRun:
-    """Store the run after evaluations, for `[training.before_update]`.
+    """Save the run after evaluations, for `[training.before_update]`.
 
-    path (str): folder for the run; it holds the last stored step only.
-    every (int): evaluations from one stored step to the next.
+    path (str): folder for the run; only the last checkpoint is kept.
+    every (int): number of evaluations from one checkpoint to the next.
     RETURNS (Callable): the callback.
     """
     require(text, path=path)
@@ -128,16 +128,16 @@ def make_checkpoint(path: str, every: int = 1) -> StoreRun:
 
 
 def storing_callbacks(before_update: Optional[BeforeUpdate]) -> Iterator[StoreRun]:
-    """YIELDS (StoreRun): those among the callbacks of a training."""
+    """YIELDS (StoreRun): the checkpoint callbacks of a training."""
     for callback in single_callbacks(before_update):
         if isinstance(callback, StoreRun):
             yield callback
 
 
 def _begin(nlp: Language, folder: Path) -> Run:
-    """Refuse at the first step what could not be stored later.
+    """Fail at the first step if the run could not be saved later.
 
-    RAISES (ValueError): SP110 for other optimizers, SP111 where a run is stored.
+    RAISES (ValueError): SP110 for other optimizers, SP111 if there is a checkpoint.
     """
     config = nlp.config.interpolate()
     require_adamw(config["training"]["optimizer"])
@@ -149,7 +149,7 @@ def _begin(nlp: Language, folder: Path) -> Run:
 
 
 def require_adamw(block: Dict[str, Any]) -> None:
-    """RAISES (ValueError): SP110 if a block of a config makes another optimizer."""
+    """RAISES (ValueError): SP110 if a config block describes another optimizer."""
     optimizer = registry.resolve({"optimizer": block})["optimizer"]
     if not isinstance(optimizer, AdamW):
         name = block["@optimizers"]
@@ -157,8 +157,8 @@ def require_adamw(block: Dict[str, Any]) -> None:
 
 
 def last_score(nlp: Language) -> float:
-    """RETURNS (float): the weighted score of the last evaluation, as spaCy computes it;
-    it puts the single scores into the meta data of the pipeline right after.
+    """RETURNS (float): the weighted score of the last evaluation, computed as in spaCy,
+    which writes the single scores to the meta data of the pipeline.
     """
     weights = nlp.config["training"]["score_weights"]
     scores = nlp.meta.get("performance", {})
@@ -172,7 +172,7 @@ def last_score(nlp: Language) -> float:
 def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
     optimizer = find_optimizer(nlp)
     if optimizer is None:
-        return  # no update has moved anything: to begin anew loses nothing
+        return  # no update has changed a weight: starting over loses nothing
     checkpoint = Checkpoint(
         step=info["step"],
         epoch=info["epoch"],
@@ -187,8 +187,8 @@ def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
 
 
 def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Path:
-    """Store a run in place of what was stored of it before, which goes last of all.
-    Under its own name there is only what is complete and has reached the disk.
+    """Replace the previous checkpoint of a run, which is deleted last. Only a complete
+    checkpoint that has reached the disk gets its final name.
 
     RETURNS (Path): the folder of the step.
     """
@@ -209,7 +209,7 @@ def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Pat
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """RETURNS (Checkpoint): from the folder of a step; its tensors are on the CPU.
+    """RETURNS (Checkpoint): read from the folder of a step, with tensors on the CPU.
     RAISES (ValueError): SP116 if a later version wrote it.
     """
     plain = json.loads((folder / STATE).read_text(encoding="utf8"))
@@ -223,7 +223,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def last_checkpoint(folder: Path) -> Optional[Path]:
-    """RETURNS (Optional[Path]): the folder of the last step that is complete."""
+    """RETURNS (Optional[Path]): the folder of the last complete checkpoint."""
     stored = _stored(folder)
     return stored[max(stored)] if stored else None
 

@@ -1,9 +1,9 @@
-"""Go on with a stored run: spaCy's training loop, from the step that comes next.
+"""Resume a run from its checkpoint, in spaCy's training loop.
 
-The loop is spaCy's own, which begins at step 0 with an evaluation. Here its step 0
-stands for the last step that was evaluated before the run was stored: it gets an empty
-batch and the stored score, and moves nothing, because a pipeline that was just loaded
-has no gradients. All that was stored beside the pipeline is restored right after it.
+spaCy's loop begins at step 0 with an evaluation. Here, its step 0 represents the last
+evaluated step of the checkpoint: it gets an empty batch and the saved score, and
+changes no weight, because a pipeline that was just loaded has no gradients. The rest of
+the checkpoint is restored right after this step.
 """
 
 import sys
@@ -51,14 +51,14 @@ from .training_loop import (
 
 
 class Remainder(NamedTuple):
-    """A run that can go on.
+    """A run that is ready to be resumed.
 
-    nlp (Language): the pipeline as it was stored.
+    nlp (Language): the pipeline of the checkpoint.
     training (Dict[str, Any]): the block of the config, resolved.
-    checkpoint (Checkpoint): what was stored beside the pipeline.
-    batches (Batches): of the updates that come next.
-    evaluate (Callable): of spaCy.
-    words (int): in the batches of the updates that are done.
+    checkpoint (Checkpoint): the rest of the state.
+    batches (Batches): of the remaining updates.
+    evaluate (Callable): spaCy's evaluation.
+    words (int): number of words in the batches so far.
     """
 
     nlp: Language
@@ -70,21 +70,21 @@ class Remainder(NamedTuple):
 
     @property
     def done(self) -> int:
-        """The last step that is done; it was evaluated."""
+        """The last completed step, which was evaluated."""
         return self.checkpoint.step - 1
 
 
 def load_run(
     folder: Path, *, use_gpu: int = -1, overrides: Optional[Dict[str, Any]] = None
 ) -> Remainder:
-    """Load a run, and pass over the batches that it has learned from.
+    """Load a run, and skip the batches that it has already seen.
 
-    folder (Path): of the run, as in `path` of `spacy_spanner.checkpoint.v1`.
+    folder (Path): the `path` of `spacy_spanner.checkpoint.v1`.
     use_gpu (int): number of the GPU, or -1.
     overrides (Optional[Dict[str, Any]]): settings in dot notation, such as another
         "paths.train".
-    RETURNS (Remainder): for `continue_training`. It goes on being stored in `folder`.
-    RAISES (ValueError): SP110, SP112 to SP117 for what does not fit the run.
+    RETURNS (Remainder): for `continue_training`. New checkpoints replace the old one.
+    RAISES (ValueError): SP110, SP112 to SP117 if something does not fit the run.
     """
     stored = last_checkpoint(folder)
     if stored is None:
@@ -104,7 +104,7 @@ def load_run(
 def _load_pipeline(
     path: Path, checkpoint: Checkpoint, use_gpu: int, overrides: Dict[str, Any]
 ) -> Language:
-    """Load the pipeline, after looking at its config.
+    """Check the config of the pipeline, and load the pipeline.
 
     RAISES (ValueError): SP110, SP113, SP115, SP117.
     """
@@ -122,7 +122,7 @@ def _load_pipeline(
 
 
 def _require_same_data(config: Config, stored: Dict[str, str]) -> None:
-    """RAISES (ValueError): SP115 if files of the corpora are others than before."""
+    """RAISES (ValueError): SP115 if files of the corpora have changed."""
     present, paths = data_digests(config), dict(data_paths(config))
     for name, digest in stored.items():
         if present.get(name) != digest:
@@ -132,13 +132,13 @@ def _require_same_data(config: Config, stored: Dict[str, str]) -> None:
 def _pass_over(
     batches: Batches, checkpoint: Checkpoint, seed: Optional[int]
 ) -> Tuple[int, Batches]:
-    """Draw the batches of the updates that are done, as they were drawn then.
+    """Draw the batches of the completed updates again.
 
-    RETURNS (Tuple[int, Batches]): words in them, and the batches that remain.
-    RAISES (ValueError): SP114 if they came in another order.
+    RETURNS (Tuple[int, Batches]): words in them, and the remaining batches.
+    RAISES (ValueError): SP114 if they are in a different order.
     """
     words = sum(sum(map(len, batch)) for _, batch in islice(batches, checkpoint.step))
-    # A run is stored when the next batch is drawn, perhaps after shuffling for it.
+    # The checkpoint is written after the next batch was drawn, perhaps after shuffling.
     following = list(islice(batches, 1))
     if following and python_state() != checkpoint.random[PYTHON]:
         raise ValueError(Errors.SP114.format(step=checkpoint.step, seed=seed))
@@ -146,10 +146,10 @@ def _pass_over(
 
 
 def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
-    """Train for the steps that remain; a run can be used once.
+    """Train for the remaining steps; a run can be used once.
 
-    YIELDS (Tuple[Dict[str, Any], Optional[bool]]): after each step, what spaCy tells
-        its loggers, and whether it is the best; None if it was not evaluated.
+    YIELDS (Tuple[Dict[str, Any], Optional[bool]]): after each step, the values for
+        spaCy's loggers, and whether it is the best (None if it was not evaluated).
     """
     training, done = run.training, run.done
     if training["max_steps"] and done >= training["max_steps"]:
@@ -166,7 +166,7 @@ def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
         _given_first((last.score, {}), run.evaluate),
     )
     _, info, _ = next(steps)
-    # The loop looks for the best evaluation in this very list.
+    # The loop looks for the best evaluation in this list.
     info["checkpoints"][:0] = [(score, step - done) for score, step in earlier]
     _restore(run)
     for _, info, is_best in steps:
@@ -176,13 +176,13 @@ def continue_training(run: Remainder) -> Iterator[Tuple[Info, Optional[bool]]]:
 
 
 def _given_first(given: Tuple[float, Dict[str, Any]], evaluate: Evaluate) -> Evaluate:
-    """RETURNS (Callable): gives known scores once, then evaluates."""
+    """RETURNS (Callable): returns known scores once, then evaluates."""
     known = [given]
     return lambda: known.pop() if known else evaluate()
 
 
 def _counted_from(done: int, before_update: Optional[BeforeUpdate]) -> BeforeUpdate:
-    """RETURNS (Callable): calls another with the steps of the whole run."""
+    """RETURNS (Callable): a callback that counts the steps of the whole run."""
 
     def call(nlp: Language, info: Info) -> None:
         if before_update is not None and info["step"] > 0:
@@ -192,7 +192,7 @@ def _counted_from(done: int, before_update: Optional[BeforeUpdate]) -> BeforeUpd
 
 
 def _restore(run: Remainder) -> None:
-    """Bring all but the weights to where it was."""
+    """Restore the whole state except for the weights."""
     checkpoint, optimizer = run.checkpoint, run.training["optimizer"]
     restore_tensors(run.nlp, optimizer, checkpoint.records, checkpoint.tensors)
     while optimizer.n_schedule_steps < checkpoint.schedule_steps:
@@ -207,12 +207,12 @@ def finish_run(
     stdout: IO = sys.stdout,
     stderr: IO = sys.stderr,
 ) -> int:
-    """Train for the steps that remain, with the logger of the config.
+    """Train for the remaining steps, with the logger of the config.
 
-    run (Remainder): what `load_run` gives.
-    output (Optional[Path]): gets model-last and model-best. A model-best that is there
-        stays until a better one comes.
-    RETURNS (int): steps that were trained; 0 if the run was complete.
+    run (Remainder): the result of `load_run`.
+    output (Optional[Path]): folder for model-last and model-best. An existing
+        model-best stays until there is a better one.
+    RETURNS (int): number of trained steps; 0 if the run was complete.
     """
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
@@ -222,9 +222,9 @@ def finish_run(
 
 
 def _keep_best(run: Remainder, output: Path) -> None:
-    """See to the best model so far: the stored one, or what the first run has saved."""
+    """Make sure that the best model so far exists: of the checkpoint or the first run."""
     evaluations = run.checkpoint.evaluations
-    best = max(evaluations)  # of equal scores the later one, as spaCy saves it
+    best = max(evaluations)  # with equal scores the later one, as in spaCy
     if evaluations[-1].score == best.score:
         save_pipeline(run.nlp, run.training, output / DIR_MODEL_BEST)
     elif not (output / DIR_MODEL_BEST).exists():

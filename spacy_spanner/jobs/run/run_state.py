@@ -1,10 +1,9 @@
-"""All that a training run depends on beside weights and config: data, random numbers,
-and what the optimizer and the pipeline know of each tensor.
+"""The state of a training run except for weights and config: data, random numbers, and
+the state of each tensor in optimizer and pipeline.
 
-What goes into JSON is plain numbers, whose integers are of any size in Python; states
-of torch are tensors and stay so. Thinc numbers layers anew in every process, so that a
-tensor is named by its place: the component, the number of the layer in the order of
-`model.walk()`, and its name.
+Plain numbers are stored as JSON, states of torch as tensors. Thinc numbers layers
+differently in every process, so a tensor is named by its place: the component, the
+index of the layer in `model.walk()`, and its name.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ from ...training.owners import Key, torch_shims
 BLOCK_SIZE = 2**20
 PYTHON = "python"
 TORCH, CUDA = "torch", "cuda."
-# How a file of tensors calls the fields of `optimizer.State`.
+# Names of the fields of `optimizer.State` in a file of tensors.
 MOMENTS = State._fields
 
 
@@ -40,15 +39,15 @@ MOMENTS = State._fields
 
 
 def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
-    """RETURNS (Dict[str, str]): digests of all files that the corpora of an
-    interpolated config name, by setting such as "corpora.train.path".
+    """RETURNS (Dict[str, str]): digests of all files in the corpora of an interpolated
+    config, by setting such as "corpora.train.path".
     """
     return {name: digest(path) for name, path in data_paths(config) if path.exists()}
 
 
 def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
-    """YIELDS (Tuple[str, Path]): every text among the settings of the train and dev
-    corpus, as it may be a path.
+    """YIELDS (Tuple[str, Path]): every string setting of the train and dev corpus that
+    may be a path.
     """
     training = config["training"]
     corpora = tuple(f"{training[name]}." for name in ("train_corpus", "dev_corpus"))
@@ -59,8 +58,8 @@ def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
 
 
 def digest(path: Path) -> str:
-    """RETURNS (str): SHA-256 of a file, or of all below a folder and their names; what
-    python keeps beside its sources does not count.
+    """RETURNS (str): SHA-256 of a file, or of all files in a folder with their names,
+    without Python's caches.
     """
     found = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -76,7 +75,9 @@ def digest(path: Path) -> str:
 
 
 def random_numbers(nlp: Language) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): states of python, numpy, and the components, plain."""
+    """RETURNS (Dict[str, Any]): states of Python, NumPy and the components, as plain
+    values.
+    """
     generators = {name: rng.bit_generator.state for name, rng in generators_of(nlp)}
     kind, keys, *rest = np.random.get_state()
     return {
@@ -87,13 +88,13 @@ def random_numbers(nlp: Language) -> Dict[str, Any]:
 
 
 def python_state() -> Any:
-    """RETURNS (Any): the state of python's `random`, as JSON gives it back."""
+    """RETURNS (Any): the state of Python's `random`, as it is read back from JSON."""
     version, numbers, gauss = random.getstate()
     return [version, list(numbers), gauss]
 
 
 def random_tensors() -> Dict[str, Tensor]:
-    """RETURNS (Dict[str, Tensor]): states of torch, on CPU and every CUDA device."""
+    """RETURNS (Dict[str, Tensor]): states of torch, for the CPU and every CUDA device."""
     states = {TORCH: torch.random.get_rng_state()}
     if torch.cuda.is_available():
         found = torch.cuda.get_rng_state_all()
@@ -104,9 +105,9 @@ def random_tensors() -> Dict[str, Tensor]:
 def restore_random(
     nlp: Language, numbers: Dict[str, Any], tensors: Dict[str, Tensor]
 ) -> None:
-    """Let all streams go on from where they stood, but those of missing devices.
+    """Restore all random states, except those of missing devices.
 
-    numbers, tensors (Dict): of `random_numbers` and `random_tensors`.
+    numbers, tensors (Dict): results of `random_numbers` and `random_tensors`.
     """
     version, state, gauss = numbers[PYTHON]
     random.setstate((version, tuple(state), gauss))
@@ -121,7 +122,9 @@ def restore_random(
 
 
 def generators_of(nlp: Language) -> Iterator[Tuple[str, np.random.Generator]]:
-    """YIELDS (Tuple[str, Generator]): the components' own, by component and name."""
+    """YIELDS (Tuple[str, Generator]): generators of the components, by component and
+    name.
+    """
     for component, pipe in nlp.pipeline:
         for name, value in getattr(pipe, "__dict__", {}).items():
             if isinstance(value, np.random.Generator):
@@ -134,10 +137,10 @@ def generators_of(nlp: Language) -> Iterator[Tuple[str, np.random.Generator]]:
 class Slot(NamedTuple):
     """A tensor of a pipeline.
 
-    place (str): its name in any process.
-    key (Key): its name in this one.
+    place (str): its name, the same in every process.
+    key (Key): its key in this process.
     node (Model): its layer.
-    parameter (Optional[nn.Parameter]): the tensor itself, if it is torch's.
+    parameter (Optional[nn.Parameter]): the tensor itself, if it is a torch parameter.
     """
 
     place: str
@@ -147,21 +150,21 @@ class Slot(NamedTuple):
 
     @property
     def has_gradient(self) -> bool:
-        """Whether there is a gradient, which also may be zero."""
+        """Whether there is a gradient, even if it is zero."""
         if self.parameter is not None:
             return self.parameter.grad is not None
         return bool(self.node.has_grad(self.key[1]))
 
     @property
     def weights(self) -> Tensor:
-        """The weights themselves, no copy."""
+        """The weights, without a copy."""
         if self.parameter is not None:
             return self.parameter.data
         return xp2torch(cast(FloatsXd, self.node.get_param(self.key[1])))
 
     @property
     def gradient(self) -> Tensor:
-        """The gradient itself, no copy; there must be one."""
+        """The gradient, without a copy; there must be one."""
         if self.parameter is not None:
             return cast(Tensor, self.parameter.grad)
         return xp2torch(cast(FloatsXd, self.node.get_grad(self.key[1])))
@@ -172,9 +175,9 @@ class Slot(NamedTuple):
         return self.parameter is None or self.parameter.requires_grad
 
     def set_zero_gradient(self) -> None:
-        """Let there be a gradient of zeros.
+        """Create a gradient of zeros.
 
-        Optimizers are called for these too: their moments fade and the weights decay.
+        Optimizers update such tensors too: moments and weights decay.
         """
         if self.parameter is not None:
             self.parameter.grad = torch.zeros_like(self.parameter)
@@ -185,8 +188,8 @@ class Slot(NamedTuple):
 
 
 def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
-    """YIELDS (Slot): every tensor of the components that are trained with, but those
-    whose names are excluded.
+    """YIELDS (Slot): every tensor of the components, except for those with excluded
+    names.
     """
     for component, pipe in nlp.pipeline:
         model = None if component in exclude else getattr(pipe, "model", None)
@@ -204,7 +207,7 @@ def find_optimizer(nlp: Language) -> Optional[AdamW]:
     """Find the optimizer in the training loop that calls this; spaCy passes it to no
     callback.
 
-    RETURNS (Optional[AdamW]): None if it has not moved a tensor of the pipeline.
+    RETURNS (Optional[AdamW]): None if it has not updated a tensor of the pipeline.
     RAISES (ValueError): SP118 if the loop has no such optimizer in sight.
     """
     keys = {slot.key for slot in slots_of(nlp)}
@@ -254,9 +257,9 @@ def restore_tensors(
     records: Dict[str, Dict[str, Any]],
     moments: Dict[str, Tensor],
 ) -> None:
-    """Give an optimizer and a pipeline back what they knew.
+    """Restore the tensor states of an optimizer and a pipeline.
 
-    records, moments (Dict): of `tensor_records` and `moments_of`.
+    records, moments (Dict): results of `tensor_records` and `moments_of`.
     """
     for slot in slots_of(nlp):
         saved = records[slot.place]
@@ -273,7 +276,7 @@ def restore_tensors(
 
 
 def require_same_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:
-    """RAISES (ValueError): SP113 if `tensor_records` were made of other tensors."""
+    """RAISES (ValueError): SP113 if the records are of other tensors."""
     different = sorted({slot.place for slot in slots_of(nlp)} ^ set(records))
     if different:
         count = len(different)

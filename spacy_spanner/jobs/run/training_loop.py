@@ -1,8 +1,7 @@
-"""spaCy's own training loop, called in one place, and what its `train` does around it:
-print, and save the pipelines.
+"""The only call of spaCy's training loop, with the logging and saving around it.
 
-Unlike there, a pipeline takes its place only when it is complete on the disk, so that
-whatever ends the training leaves the one before.
+Unlike in `spacy train`, a saved pipeline replaces the previous one only when it is
+complete on disk, however the training ends.
 """
 
 import shutil
@@ -38,8 +37,8 @@ Batch = Any
 Batches = Iterator[Tuple[int, Batch]]  # with the epoch of each
 Info = Dict[str, Any]
 Evaluate = Callable[[], Tuple[float, Dict[str, Any]]]
-# A batch, what spaCy tells its loggers after it, and whether the pipeline is the best
-# so far; None if it was not evaluated.
+# A batch, the values for spaCy's loggers after it, and whether the pipeline is the best
+# so far (None if it was not evaluated).
 Step = Tuple[Batch, Info, Optional[bool]]
 
 
@@ -54,7 +53,7 @@ def training_settings(nlp: Language) -> Dict[str, Any]:
 
 
 def data_of(nlp: Language, training: Dict[str, Any]) -> Tuple[Batches, Evaluate]:
-    """Find what a pipeline learns from and is measured on.
+    """Set up the training batches and the evaluation of a pipeline.
 
     training (Dict[str, Any]): the block of the config, resolved.
     RETURNS (Tuple[Batches, Evaluate]): the batches, and spaCy's evaluation.
@@ -72,10 +71,10 @@ def data_of(nlp: Language, training: Dict[str, Any]) -> Tuple[Batches, Evaluate]
 def run_steps(
     nlp: Language, training: Dict[str, Any], batches: Batches, evaluate: Evaluate
 ) -> Iterator[Step]:
-    """Train until the end that the settings name.
+    """Train until the end, as the settings define it.
 
     training (Dict[str, Any]): the block of the config, resolved.
-    evaluate (Evaluate): called after steps that `eval_frequency` divides.
+    evaluate (Evaluate): called when `eval_frequency` divides the step.
     YIELDS (Step): one for each batch.
     """
     yield from train_while_improving(
@@ -111,7 +110,7 @@ def save_steps(
 ) -> int:
     """Train, print with the logger of the config, and save after evaluations.
 
-    steps (Iterable): what spaCy tells its loggers, and whether it is the best.
+    steps (Iterable): the values for spaCy's loggers, and whether it is the best.
     RETURNS (int): the number of steps.
     """
     nlp, training, output = outcome
@@ -145,8 +144,8 @@ def _save(outcome: Outcome, output: Path, is_best: bool) -> None:
 
 
 def save_pipeline(nlp: Language, training: Dict[str, Any], path: Path) -> None:
-    """Save a pipeline in place of what is there, at once, with the moving averages of
-    its weights where the optimizer has them.
+    """Save a pipeline, replacing an existing one at once, with the moving averages of
+    its weights if the optimizer has them.
     """
     before_to_disk = create_before_to_disk_callback(training["before_to_disk"])
     averages = training["optimizer"].averages
