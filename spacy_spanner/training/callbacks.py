@@ -77,9 +77,10 @@ def make_freeze_encoder(
 
     def freeze_or_thaw(nlp: Language, info: Dict[str, Any]) -> None:
         waits = info["epoch"] < epochs or info["step"] < steps
-        if _any_frozen(nlp, components) == waits:
-            return
         for name, pipe in _with_encoder(nlp, components):
+            # Each on its own: another callback may have frozen some of them.
+            if any(map(frozen_names, _encoder_nodes(pipe))) == waits:
+                continue
             if waits:
                 _check_optimizer(nlp, name, pipe)
             set_frozen(pipe, ENCODER, waits)
@@ -97,11 +98,6 @@ def _with_encoder(
             known = ", ".join(found) or "none"
             raise ValueError(Errors.SP101.format(component=name, components=known))
         yield name, found[name]
-
-
-def _any_frozen(nlp: Language, names: Optional[Sequence[str]]) -> bool:
-    pipes = [pipe for _, pipe in _with_encoder(nlp, names)]
-    return any(frozen_names(node) for pipe in pipes for node in _encoder_nodes(pipe))
 
 
 def _encoder_nodes(pipe: Any) -> Iterator[Model]:

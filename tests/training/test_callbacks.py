@@ -113,6 +113,17 @@ def test_freeze_until_a_step() -> None:
     assert moved == [False, False, True]
 
 
+def test_freeze_all_encoders_when_some_are_frozen_already() -> None:
+    nlp = owned()
+    nlp.add_pipe(NAME, name="second", config={"model": small_model(NAME)})
+    examples = started(nlp)
+    first = make_freeze_encoder(steps=2, components=[NAME])
+    freeze = make_callbacks({"first": first, "all": make_freeze_encoder(steps=2)})
+    for step in range(2):
+        freeze(nlp, {"step": step, "epoch": 0})
+        assert parts_that_move(nlp, examples, make_adamw()) == {"head"}
+
+
 def test_freeze_gives_a_transformer_no_gradient(tiny_bert: Path) -> None:
     nlp = owned(bert(tiny_bert))
     examples = started(nlp)
