@@ -22,7 +22,7 @@ def main() -> None:
     ticks.append(time.perf_counter())
     import_module("spacy_spanner")
     for name in FACTORIES:
-        import_module(f"spacy_spanner.models.{name}.factory")
+        import_module(f"spacy_spanner.models.{name}.register")
     ticks.append(time.perf_counter())
     nlp = spacy.blank("en")
     ticks.append(time.perf_counter())
