@@ -208,7 +208,7 @@ class AdamW(Optimizer):
     def _begin_step(
         self, plan: ModelPlan, model: Model, key: Key, call: FrameType
     ) -> None:
-        """Find the tensors that learn in this step, and the factor on their gradients."""
+        """Find the tensors that learn in this step, and their gradients' factor."""
         if self._patterns_to_check and plan.owners:
             self._check_patterns(components_around(model, call))
         grads = dict(gradients(model))

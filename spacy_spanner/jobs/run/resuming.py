@@ -222,7 +222,7 @@ def finish_run(
 
 
 def _keep_best(run: Remainder, output: Path) -> None:
-    """Make sure that the best model so far exists: of the checkpoint or the first run."""
+    """Keep the best model so far: that of the checkpoint, or of the first run."""
     evaluations = run.checkpoint.evaluations
     best = max(evaluations)  # with equal scores the later one, as in spaCy
     if evaluations[-1].score == best.score:

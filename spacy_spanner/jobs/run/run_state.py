@@ -94,7 +94,7 @@ def python_state() -> Any:
 
 
 def random_tensors() -> Dict[str, Tensor]:
-    """RETURNS (Dict[str, Tensor]): states of torch, for the CPU and every CUDA device."""
+    """RETURNS (Dict[str, Tensor]): states of torch, for CPU and CUDA devices."""
     states = {TORCH: torch.random.get_rng_state()}
     if torch.cuda.is_available():
         found = torch.cuda.get_rng_state_all()
