@@ -79,9 +79,10 @@ def components_around(model: Model, call: FrameType) -> List[Named]:
     for frame, _ in walk_stack(call):
         for value in list(frame.f_locals.values()):
             found: List[Named] = []
-            if isinstance(value, Language):
+            # By type: `isinstance` would run the code of proxies, which may fail.
+            if issubclass(type(value), Language):
                 found = value.components
-            elif isinstance(value, Pipe):
+            elif issubclass(type(value), Pipe):
                 found = [(getattr(value, "name", ""), value)]
             if any(getattr(pipe, "model", None) is model for _, pipe in found):
                 return list(found)

@@ -19,6 +19,14 @@ def owners_in(nlp: Language) -> Dict[Key, Owner]:
     return {key: owner for owners in found for key, owner in owners.items()}
 
 
+class UnboundProxy:
+    """A proxy outside of its context, such as those of web frameworks."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        raise RuntimeError("working outside of a context")
+
+
 class Loop:
     """Calls callback, update and evaluation as spaCy's training loop does."""
 

@@ -27,6 +27,7 @@ from ..helpers import (
     small_model,
     trained_copy,
 )
+from .loops import UnboundProxy
 
 Key = Tuple[int, str]
 ENCODER_RATE, HEAD_RATE = 0.003, 0.02
@@ -259,6 +260,15 @@ def test_components_without_weak_references_learn_too() -> None:
     optimizer = make_adamw(head=0.01)
     losses = [nlp.update(examples, sgd=optimizer)["ner"] for _ in range(5)]
     assert losses[-1] < losses[0]
+
+
+def test_component_is_found_beside_proxies_that_fail() -> None:
+    proxy = UnboundProxy()
+    nlp, examples = prepared("span_biaffine")
+    pipe: Any = nlp.get_pipe("span_biaffine")
+    nlp.update(examples, sgd=False)
+    pipe.finish_update(make_adamw())  # Cython: the next call on the stack is this test
+    assert type(proxy) is UnboundProxy
 
 
 def test_optimizer_keeps_no_pipeline_alive() -> None:

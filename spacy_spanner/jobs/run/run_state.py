@@ -211,7 +211,8 @@ def find_optimizer(nlp: Language) -> Optional[AdamW]:
     RAISES (ValueError): SP118 if the loop has no such optimizer in sight.
     """
     keys = {slot.key for slot in slots_of(nlp)}
-    in_sight = [one for one in _things_in_sight(nlp) if isinstance(one, AdamW)]
+    # By type: `isinstance` would run the code of proxies, which may raise an error.
+    in_sight = [one for one in _things_in_sight(nlp) if issubclass(type(one), AdamW)]
     if not in_sight:
         raise ValueError(Errors.SP118.format(wanted=ADAMW))
     found = (one for one in in_sight if not keys.isdisjoint(one.states))

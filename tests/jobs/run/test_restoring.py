@@ -28,7 +28,7 @@ from spacy_spanner.training.owners import tensor_keys
 
 from ...helpers import NESTED, blank_pipeline, copy_of, make_examples
 from ...runs import NAME
-from ...training.loops import Loop
+from ...training.loops import Loop, UnboundProxy
 from ...training.test_optimizer import weights
 
 # --------------------------------------------------------------------- random numbers
@@ -149,6 +149,13 @@ def test_loop_without_an_optimizer_in_sight_is_told() -> None:
     loop.nlp._optimizer = None
     with pytest.raises(ValueError, match=r"SP118.*variable"):
         find_optimizer(loop.nlp)
+
+
+def test_optimizer_is_found_beside_proxies_that_fail() -> None:
+    loop = trained_loop(2)
+    proxy, trains = UnboundProxy(), loop.optimizer
+    assert find_optimizer(loop.nlp) is trains
+    assert type(proxy) is UnboundProxy
 
 
 def test_marks_of_frozen_parts_are_copied_and_not_stored() -> None:
