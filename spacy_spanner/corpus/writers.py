@@ -2,6 +2,7 @@
 
 import json
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -21,7 +22,7 @@ from .tags import TokenSpan, encode_layers
 _LINE, _LINE_END = re.compile(r"[^\r\n]+"), re.compile(r"[\r\n]+")
 
 
-class Writer:
+class Writer(ABC):
     """Write documents to a draft, which replaces existing files at the end.
 
     draft (Union[Draft, DraftFolder]): the draft.
@@ -30,9 +31,9 @@ class Writer:
     def __init__(self, draft: Union[Draft, DraftFolder]) -> None:
         self._draft = draft
 
+    @abstractmethod
     def add(self, doc: Doc) -> None:
         """Write a document."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Finish writing, and replace existing files."""
