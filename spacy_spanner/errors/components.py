@@ -151,6 +151,10 @@ class ComponentErrors:
         "bos_token and eos_token (or cls_token and sep_token), save the tokenizer, and "
         "use its folder as the name of the encoder."
     )
+    SP030 = (
+        "The settings {first} and {second} contradict each other: {why}. Change one of "
+        "them."
+    )
 
 
 class ComponentWarnings:
