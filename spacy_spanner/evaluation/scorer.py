@@ -148,7 +148,8 @@ def _score_breakdown(readings: List[Reading], prefix: str) -> Dict[str, Any]:
 class ReliabilityBin(NamedTuple):
     """The spans with a score between two limits.
 
-    low, high (float): limits; `high` is exclusive, except in the last bin.
+    low, high (float): limits; `low` is exclusive, except in the first bin, as in the
+        paper on boundary smoothing.
     n_spans (int): number of spans.
     confidence (Optional[float]): mean score; None for an empty bin.
     accuracy (Optional[float]): share of correct spans; None for an empty bin.
@@ -186,13 +187,13 @@ def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBi
     confidence (Floats): scores in [0, 1]. Shape: (span,)
     correct (Floats): 1 for correct spans. Shape: (span,)
     """
-    last = N_CALIBRATION_BINS - 1
-    index = np.minimum((confidence * N_CALIBRATION_BINS).astype(int), last)
+    limits = [place / N_CALIBRATION_BINS for place in range(N_CALIBRATION_BINS + 1)]
+    inner = np.asarray(limits[1:-1], dtype=np.float32)
+    index = np.searchsorted(inner, confidence, side="left")
     columns = [
         np.bincount(index, weights=weights, minlength=N_CALIBRATION_BINS).tolist()
         for weights in (None, confidence, correct)
     ]
-    limits = [place / N_CALIBRATION_BINS for place in range(N_CALIBRATION_BINS + 1)]
     return [
         ReliabilityBin(low, high, n, *((total / n, right / n) if n else (None, None)))
         for low, high, n, total, right in zip(limits, limits[1:], *columns)

@@ -284,7 +284,7 @@ def queued(rows: List[Row], window: List[int], k: float, u: float) -> List[float
 
 
 def test_algorithm_1_visits_a_lowered_span_after_those_that_are_better_now() -> None:
-    # (0, 4) lowers (0, 5) below (1, 6), which then is visited first and lowers it again.
+    # (0, 4) lowers (0, 5) below (1, 6), which then is visited first and lowers it, too.
     rows: List[Row] = [(0, 4, 0, 0.9), (0, 5, 0, 0.8), (1, 6, 0, 0.75)]
     window, k, u = [0, 0, 0], 0.6, 0.9
     expected = [0.9, 0.8 * 0.9 * 0.9, 0.75]
