@@ -112,6 +112,10 @@ class ComponentErrors:
         "{model!r}, because it is not a parameter of a Thinc layer or of a torch "
         "module. Set [training.optimizer] to another optimizer, such as Adam.v1."
     )
+    SP030 = (
+        "The settings {first} and {second} contradict each other: {why}. Change one of "
+        "them."
+    )
     SP101 = (
         "Cannot freeze the encoder of '{component}': the pipeline has no component of "
         "this name with an encoder. Components with an encoder: {components}. Correct "
@@ -150,10 +154,6 @@ class ComponentErrors:
         "a text: it adds none to texts, and its special tokens are {special}. Set its "
         "bos_token and eos_token (or cls_token and sep_token), save the tokenizer, and "
         "use its folder as the name of the encoder."
-    )
-    SP030 = (
-        "The settings {first} and {second} contradict each other: {why}. Change one of "
-        "them."
     )
 
 
