@@ -158,10 +158,10 @@ def test_reason_of_a_value(writer: Any, value: Any, expected: str) -> None:
 def test_comments_stand_above_their_values() -> None:
     text = (ROOT / "configs" / "paper" / "diffusion_ace05.cfg").read_text("utf8")
     for above, below in (
-        ("# the authors' code (paper: 0.0)", "eta = 1.0"),
-        ("# own (paper: max)", 'pooling = "mean"'),
+        ("# the authors' code has 1", "eta = 0.0"),
+        ("# the authors' code", "ffn_width = 1024"),
         ("# Once an epoch of 7,194 examples", "eval_frequency = 900"),
-        ("# 10% of the steps", "warmup_steps = 9000"),
+        ("# 10% of the steps; own", "warmup_steps = 9000"),
         ("# The encoder learns from the sixth epoch on.", "[training.before_update]"),
     ):
         assert f"\n{above}\n{below}\n" in text
