@@ -78,7 +78,7 @@ class DataErrors:
     )
     SP074 = (
         "Figures are drawn with matplotlib, which is not installed. Install it with: "
-        "pip install spacy-spanner[{extra}]"
+        "{command}"
     )
     SP075 = (
         "The component '{component}' cannot be tuned: it has no threshold, or the "
