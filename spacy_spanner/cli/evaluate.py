@@ -8,7 +8,7 @@ from spacy.util import load_model
 from wasabi import msg
 
 from ..errors import Warnings
-from ..evaluation.tables import percent
+from ..evaluation.tables import percent, readable
 from .shell import CODE, DATA, FORCE, GPU, KEY, MODEL, app, distinct_names, ready, track
 
 HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
@@ -137,8 +137,9 @@ def show_tuning(found: Dict[str, Any]) -> None:
         for when in ("before", "after")
     ]
     msg.table(rows, header=HEADER, aligns=["l", "l", *"r" * 4], divider=True)
-    for name, value in found["settings"]["after"].items():
-        msg.text(f"{name}: {found['settings']['before'][name]} -> {value}")
+    settings = readable(found["settings"])
+    for name, value in settings["after"].items():
+        msg.text(f"{name}: {settings['before'][name]} -> {value}")
 
 
 @app.command("model-card")
@@ -149,6 +150,9 @@ def model_card_cli(
         "--output",
         "-o",
         help="File to write; default: README.md in the pipeline's folder",
+    ),
+    name: Optional[str] = typer.Option(
+        None, "--name", "-n", help="Name of the package, as for spacy package --name"
     ),
     force: bool = FORCE,
     code_path: Optional[Path] = CODE,
@@ -165,5 +169,5 @@ def model_card_cli(
         target = output or Path(nlp.path or ".") / "README.md"
         if not force:
             require_absent(target)
-        write_text(target, render_card(nlp))
+        write_text(target, render_card(nlp, name))
     msg.good(f"Wrote {target}")
