@@ -9,6 +9,7 @@ from wasabi import msg
 
 from ..errors import Warnings
 from ..evaluation.tables import percent, readable
+from .analyze import warn_without_figures
 from .shell import CODE, DATA, FORCE, GPU, KEY, MODEL, app, distinct_names, ready, track
 
 HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
@@ -18,7 +19,9 @@ HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
 def evaluate_cli(
     model: str = MODEL,
     data: Path = DATA,
-    output: Path = typer.Option(..., "--output", "-o", help="Folder to write to"),
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Folder for the report; default: print only"
+    ),
     compare: Optional[str] = typer.Option(
         None, "--compare", help="Second pipeline to compare with on the same documents"
     ),
@@ -31,8 +34,8 @@ def evaluate_cli(
 ) -> None:
     """Evaluate a pipeline, and write a report with figures.
 
-    Works with any pipeline that writes span groups. Writes metrics.json, errors.json,
-    report.html, and the figures as PNG and SVG to OUTPUT.
+    Works with any pipeline that writes span groups. Prints the scores, and writes
+    metrics.json, errors.json, report.html, and the figures as PNG and SVG to OUTPUT.
     """
     with ready(gpu_id, code_path):
         metrics = evaluate(
@@ -44,31 +47,44 @@ def evaluate_cli(
             draws={"seed": seed, "n_samples": samples},
         )
     for one in metrics:
-        scores = one["scores"]
-        shown = ", ".join(f"{x.upper()} {percent(scores[x])}" for x in "prf")
-        msg.good(f"{one['model']['name']}: {shown}, ECE {percent(scores['ece'])}")
-    msg.good(f"Wrote {output / 'report.html'}")
+        show_scores(one)
+    if output is not None:
+        msg.good(f"Wrote {output / 'report.html'}")
+        warn_without_figures()
+
+
+def show_scores(metrics: Dict[str, Any]) -> None:
+    """Print the scores of a pipeline, overall and by label."""
+    scores = metrics["scores"]
+    shown = ", ".join(f"{x.upper()} {percent(scores[x])}" for x in "prf")
+    msg.good(f"{metrics['model']['name']}: {shown}, ECE {percent(scores['ece'])}")
+    counts = metrics["data"]["labels"]
+    rows = [
+        [label, *(percent(row[x]) for x in "prf"), f"{counts[label]['gold']:,}"]
+        for label, row in sorted((scores["per_type"] or {}).items())
+    ]
+    if rows:
+        header = ("type", "P", "R", "F1", "gold")
+        msg.table(rows, header=header, aligns=["l", *"r" * 4], divider=True)
 
 
 def evaluate(
     models: List[str],
     data: Path,
-    output: Path,
+    output: Optional[Path],
     *,
     key: Optional[str],
     limit: int,
     draws: Dict[str, int],
 ) -> List[Dict[str, Any]]:
-    """Evaluate one or two pipelines, and write the results.
+    """Evaluate one or two pipelines, and write the results if there is an output.
 
     RETURNS (List[Dict[str, Any]]): metrics of each pipeline.
     """
-    from ..evaluation.report.figures.style import require_matplotlib
     from ..evaluation.report.page import write_report
     from ..evaluation.summary import compare, evaluate_pipeline
     from ..files import staged_folder, write_json
 
-    require_matplotlib()  # fail early
     found = [
         evaluate_pipeline(
             load_model(model), data, name=name, key=key, track=track, **draws
@@ -77,6 +93,8 @@ def evaluate(
     ]
     first, second = found[0], found[1] if len(found) > 1 else None
     comparison = compare(first, second, **draws) if second else None
+    if output is None:
+        return [one.metrics for one in found]
     with staged_folder(output) as folder:
         metrics = dict(first.metrics)
         if second:

@@ -130,3 +130,7 @@ class DataWarnings:
         "The thresholds were chosen on {dev}, so the scores there are higher than on "
         "unseen documents. Measure them on other documents with --test."
     )
+    SW151 = (
+        "There are no figures, because matplotlib is not installed. Install it with: "
+        "{command}"
+    )

@@ -82,6 +82,15 @@ def require_matplotlib() -> None:
         raise ValueError(message) from error
 
 
+def can_draw() -> bool:
+    """RETURNS (bool): whether matplotlib is installed."""
+    try:
+        require_matplotlib()
+    except ValueError:
+        return False
+    return True
+
+
 def styled(draw: Draw) -> Draw:
     """Make a function draw with the common settings. RETURNS (Draw): the function."""
 
