@@ -1,7 +1,7 @@
 """The commands `spanner evaluate`, `tune` and `model-card`, for trained pipelines."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import typer
 from spacy.util import load_model
@@ -38,7 +38,7 @@ def evaluate_cli(
     metrics.json, errors.json, report.html, and the figures as PNG and SVG to OUTPUT.
     """
     with ready(gpu_id, code_path):
-        metrics = evaluate(
+        metrics, comparison = evaluate(
             [model, *([compare] if compare else [])],
             data,
             output,
@@ -48,6 +48,8 @@ def evaluate_cli(
         )
     for one in metrics:
         show_scores(one)
+    if comparison:
+        show_comparison(comparison)
     if output is not None:
         msg.good(f"Wrote {output / 'report.html'}")
         warn_without_figures()
@@ -68,6 +70,18 @@ def show_scores(metrics: Dict[str, Any]) -> None:
         msg.table(rows, header=header, aligns=["l", *"r" * 4], divider=True)
 
 
+def show_comparison(comparison: Dict[str, Any]) -> None:
+    """Print the difference in F1 of two pipelines; see `summary.compare`."""
+    first, second = comparison["names"]
+    shown = f"{second} minus {first}: F1 {100 * comparison['difference']['f']:+.1f}"
+    if comparison["interval"]:
+        low, high = comparison["interval"]["f"]
+        shown += f" (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
+    if comparison["p_value"] is not None:
+        shown += f", p = {comparison['p_value']:.3f}"
+    msg.text(shown)
+
+
 def evaluate(
     models: List[str],
     data: Path,
@@ -76,10 +90,10 @@ def evaluate(
     key: Optional[str],
     limit: int,
     draws: Dict[str, int],
-) -> List[Dict[str, Any]]:
+) -> Tuple[List[Dict[str, Any]], Optional[Dict[str, Any]]]:
     """Evaluate one or two pipelines, and write the results if there is an output.
 
-    RETURNS (List[Dict[str, Any]]): metrics of each pipeline.
+    RETURNS (Tuple): metrics of each pipeline, and the comparison of two.
     """
     from ..evaluation.report.page import write_report
     from ..evaluation.summary import compare, evaluate_pipeline
@@ -93,8 +107,9 @@ def evaluate(
     ]
     first, second = found[0], found[1] if len(found) > 1 else None
     comparison = compare(first, second, **draws) if second else None
+    results = [one.metrics for one in found], comparison
     if output is None:
-        return [one.metrics for one in found]
+        return results
     with staged_folder(output) as folder:
         metrics = dict(first.metrics)
         if second:
@@ -102,7 +117,7 @@ def evaluate(
         write_json(folder / "metrics.json", metrics)
         write_json(folder / "errors.json", first.errors)
         write_report(folder, first, second=second, comparison=comparison, limit=limit)
-    return [one.metrics for one in found]
+    return results
 
 
 @app.command("tune")

@@ -31,7 +31,7 @@ def add_requirements(nlp: Language, model: Model) -> None:
     nlp (Language): the pipeline. Its components may share an encoder.
     model (Model): the model of a component that is about to be added.
     """
-    models = [model, *(getattr(pipe, "model", None) for _, pipe in nlp.pipeline)]
+    models = [model, *(getattr(pipe, "model", None) for _, pipe in nlp.components)]
     needed = any(True for one in models for _ in pretrained_encoders(one))
     known = nlp.meta.get("requirements") or []
     if needed and ENCODER_REQUIREMENT not in known:

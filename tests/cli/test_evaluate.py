@@ -64,6 +64,8 @@ def test_evaluate_compares_two_pipelines(model: str, data: str, tmp_path: Path) 
     words = ("evaluate", model, data, "-o", tmp_path / "out", "--samples", 20)
     printed = run(*words, "--compare", tmp_path / "ruler")
     assert "ruler: P 100.0, R 16.7" in printed
+    shown = r"ruler minus model: F1 -71\.4 \(95 %: -\d.* to .*\), p = [01]\.\d{3}\n"
+    assert re.search(shown, printed)
     metrics = srsly.read_json(tmp_path / "out" / "metrics.json")
     assert metrics["comparison"]["names"] == ["model", "ruler"]
     assert metrics["comparison"]["found_by"]["first"] == 5

@@ -17,6 +17,7 @@ import pytest
 import spacy
 from packaging.metadata import Metadata
 from spacy.language import Language
+from spacy.tokens import DocBin
 
 from ..helpers import NESTED, make_examples, small_model, train, trained
 
@@ -148,6 +149,11 @@ def test_packages_of_trained_pipelines_load_in_a_fresh_environment(
     run(*install, *constraints, own_wheel, wheels[0])
     found = run(*predict, "en_plain_demo", TEXT, cwd=tmp_path)
     assert json.loads(found) == spans_of(plain)
+    gold = [example.reference for example in make_examples(plain, NESTED)]
+    DocBin(docs=gold).to_disk(tmp_path / "gold.spacy")
+    evaluate = ("-m", "spacy", "spanner", "evaluate", "en_plain_demo", "gold.spacy")
+    printed = run(python, *evaluate, "-o", "report", cwd=tmp_path)
+    assert "P 100.0, R 100.0, F 100.0" in printed and "SW151" in printed
 
     run(*install, "--no-deps", wheels[1])
     done = attempt(*predict, "en_encoder_demo", TEXT, cwd=tmp_path)
