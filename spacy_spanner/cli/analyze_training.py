@@ -11,10 +11,13 @@ import typer
 from wasabi import msg
 
 from ..evaluation.tables import percent
-from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
+from .analyze import COMPONENT, analyze, show_table, write_analysis
 from .shell import CODE, GPU, TAKES_OVERRIDES, ready, track
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
+OUTPUT = typer.Option(
+    ..., "--output", "-o", help="Folder for the trainings, the figure and its data"
+)
 TEST = typer.Option(None, "--test", "-t", help="Test data for the best model")
 DEFAULT_SETTING = "boundary_smoothing"
 
@@ -117,19 +120,23 @@ def with_less_data(plan: Any, text: str) -> List[Any]:
 
 
 def write_training(output: Path, runs: Accounts) -> None:
-    """Write the course of trainings."""
+    """Print and write the course of trainings."""
+    from ..evaluation.analysis_tables import training_table
     from ..evaluation.report.figures.analyses import training_figure
 
-    write_analysis(output, "training", runs, training_figure(runs))
+    show_table(training_table(runs))
+    write_analysis(output, "training", runs, training_figure)
 
 
 def write_calibration(output: Path, runs: Accounts) -> None:
-    """Write the reliability of the best model of each training."""
+    """Print and write the reliability of the best model of each training."""
+    from ..evaluation.analysis_tables import calibration_table
     from ..evaluation.report.figures.analyses import reliability_panels
     from ..jobs.search.summaries import best_part
 
     panels = [{"name": run["name"], **best_part(run)} for run in runs]
-    write_analysis(output, "calibration", panels, reliability_panels(panels))
+    show_table(calibration_table(panels))
+    write_analysis(output, "calibration", panels, reliability_panels)
 
 
 def write_seeds(output: Path, runs: Accounts) -> None:
@@ -141,20 +148,22 @@ def write_seeds(output: Path, runs: Accounts) -> None:
     known = [name for name, row in summary.items() if row["mean"] is not None]
     values = {name: [best_part(run)[name] for run in runs] for name in known}
     data = {"summary": summary, "runs": runs}
-    write_analysis(output, "seeds", data, seeds_figure(values, summary))
     for name in known:
         row = summary[name]
         msg.text(f"{name}: {percent(row['mean'])} ± {percent(row['sd'])}")
+    write_analysis(output, "seeds", data, lambda _: seeds_figure(values, summary))
 
 
 def write_sizes(output: Path, runs: Accounts) -> None:
-    """Write F1 by the size of the training data."""
+    """Print and write F1 by the size of the training data."""
+    from ..evaluation.analysis_tables import means_table
     from ..evaluation.report.figures.analyses import sizes_figure
     from ..jobs.search.summaries import by_name, summarize
 
     points = {name: summarize(group)["f"] for name, group in by_name(runs).items()}
     data = {"summary": points, "runs": runs}
-    write_analysis(output, "sizes", data, sizes_figure(points))
+    show_table(means_table("training documents", points))
+    write_analysis(output, "sizes", data, lambda _: sizes_figure(points))
 
 
 def numbers(text: str) -> List[int]:

@@ -6,6 +6,8 @@ has the messages of some rooms, in the order of their codes:
 - `components`: components, settings, encoders and training
 - `data`: corpora and evaluation
 - `jobs`: checkpoints, annotation, parallel training and sweeps
+
+`install` has the command that installs an extra, for messages about missing packages.
 """
 
 from .components import ComponentErrors, ComponentWarnings

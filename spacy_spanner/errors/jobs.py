@@ -67,7 +67,7 @@ class JobErrors:
     )
     SP123 = (
         "{what} needs the package {package}, which is not installed. Install it with: "
-        "pip install spacy-spanner[ray]"
+        "{command}"
     )
     SP124 = (
         "{folder} contains the results of a different run: {differences}. Choose "
