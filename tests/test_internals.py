@@ -33,6 +33,7 @@ INTERNALS: Dict[str, Set[str]] = {
     },
     "layers/predict_only.py": {"_func"},
     "layers/torch_shim.py": {"_grad_scaler", "_mixed_precision", "_model"},
+    "training/optimizer.py": {"_set_attr_or_schedule"},
 }
 # Documented, or of Python itself.
 PUBLIC = {"_asdict", "_exit", "_fields", "_getframe", "_make", "_replace"}
