@@ -18,7 +18,6 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import typer
 from datasets import ROOT
-from wasabi import msg
 
 from spacy_spanner.evaluation.tables import markdown_table
 
@@ -117,17 +116,17 @@ def try_environment(name: str, folder: Path, torch: str) -> Result:
     environment = ENVIRONMENTS[name]
     venv.create(folder, with_pip=True, clear=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip = ("-m", "pip", "--quiet", "--disable-pip-version-check")
-    done = run(python, *pip, "install", *requirements(environment, torch))
+    pip = ("-m", "pip", "--disable-pip-version-check")
+    done = run(python, *pip, "install", "-qq", *requirements(environment, torch))
     if done.returncode:
-        msg.fail(name, done.stderr)
+        print(f"{name}: {done.stderr}", file=sys.stderr)
         return Result(name, {}, "not installed", False)
     listed = json.loads(run(python, *pip, "list", "--format", "json").stdout)
     versions = {package["name"].lower(): package["version"] for package in listed}
     options = ("-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider")
     done = run(python, *options, *environment.tests)
     if done.returncode:
-        msg.fail(name, done.stdout)
+        print(f"{name}: {done.stdout}", file=sys.stderr)
     found = re.findall(r"^(\d+ .*) in [\d.]+s", done.stdout, flags=re.MULTILINE)
     outcome = re.sub(r", \d+ (warnings?|deselected)", "", found[-1] if found else "")
     return Result(name, versions, outcome or "not run", done.returncode == 0)

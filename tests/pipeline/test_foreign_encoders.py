@@ -20,8 +20,9 @@ from ..helpers import (
 WIDTH = 16
 
 
-def with_spacy_transformers(folder: Path) -> Language:
+def with_spacy_transformers(request: pytest.FixtureRequest) -> Language:
     pytest.importorskip("spacy_transformers")
+    folder = request.getfixturevalue("tiny_bert")
     nlp = spacy.blank("en")
     architecture = "spacy-transformers.TransformerModel.v3"
     model = {"@architectures": architecture, "name": str(folder)}
@@ -29,14 +30,17 @@ def with_spacy_transformers(folder: Path) -> Language:
     return nlp
 
 
-def with_curated_transformers(folder: Path) -> Language:
+def with_curated_transformers(request: pytest.FixtureRequest) -> Language:
     pytest.importorskip("spacy_curated_transformers")
     nlp = spacy.blank("en")
     curated = "spacy-curated-transformers"
-    n_pieces = len((folder / "vocab.txt").read_text(encoding="utf8").splitlines())
+    words = sorted({word for text in texts(NESTED) for word in text.split()})
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    vocabulary = request.getfixturevalue("tmp_path") / "vocab.txt"
+    vocabulary.write_text("\n".join(pieces), encoding="utf8")
     model = {
         "@architectures": f"{curated}.BertTransformer.v1",
-        "vocab_size": n_pieces,
+        "vocab_size": len(pieces),
         "num_hidden_layers": 1,
         "num_attention_heads": 2,
         "hidden_width": WIDTH,
@@ -48,7 +52,7 @@ def with_curated_transformers(folder: Path) -> Language:
     nlp.config["initialize"]["components"]["transformer"] = {
         "piecer_loader": {
             "@model_loaders": f"{curated}.WordpieceLoader.v1",
-            "path": str(folder / "vocab.txt"),
+            "path": str(vocabulary),
         }
     }
     return nlp
@@ -75,15 +79,15 @@ ENCODERS = {
 
 @pytest.mark.parametrize("package", LISTENERS)
 def test_listener_learns_and_survives_disk(
-    factory: str, package: str, tiny_bert: Path, tmp_path: Path
+    factory: str, package: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    nlp = ENCODERS[package](tiny_bert)
+    nlp = ENCODERS[package](request)
     model = small_model(factory, LISTENERS[package])
     nlp.add_pipe(factory, name="ents", config={"model": model})
     examples = make_examples(nlp, NESTED)
     optimizer = nlp.initialize(lambda: examples)
     losses = [nlp.update(examples, sgd=optimizer)["ents"] for _ in range(20)]
     assert 0 < losses[-1] < losses[0]
-    nlp.to_disk(tmp_path)
-    found = spacy.load(tmp_path).pipe(texts(NESTED))
+    nlp.to_disk(tmp_path / "stored")
+    found = spacy.load(tmp_path / "stored").pipe(texts(NESTED))
     assert_same_predictions(list(found), list(nlp.pipe(texts(NESTED))))
