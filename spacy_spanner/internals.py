@@ -1,4 +1,4 @@
-"""What other libraries do not document, and what they say if they lack it."""
+"""Read what other libraries do not document, with an error if they lack it."""
 
 from importlib import import_module
 from importlib.metadata import version
@@ -22,10 +22,12 @@ def internal(thing: Any, name: str) -> Any:
     except (AttributeError, ImportError) as error:
         place = thing if isinstance(thing, str) else _foreign_class(type(thing))
         library = place.split(".")[0]
-        missing = f"{place}.{name}"
         raise ImportError(
             Errors.SP064.format(
-                library=library, version=version(library), missing=missing
+                library=library,
+                version=version(library),
+                missing=f"{place}.{name}",
+                problem=error,
             )
         ) from error
 

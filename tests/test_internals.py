@@ -66,7 +66,7 @@ def guarded(path: Path) -> Set[str]:
 
 
 def own_names() -> Set[str]:
-    """The private names that the package defines itself."""
+    """The private names that the package defines itself, and no library."""
     names: Set[str] = set()
     for path in FILES:
         for node in ast.walk(tree_of(path)):
@@ -77,7 +77,7 @@ def own_names() -> Set[str]:
                     names.add(node.attr)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.add(node.id)
-    return names
+    return names.difference(*INTERNALS.values())
 
 
 def source_of(kind: type) -> str:
@@ -104,20 +104,25 @@ def names_of_bases(path: Path) -> Set[str]:
     return names
 
 
+def uses_in(file: str, code: str, own: Set[str], inherited: Set[str]) -> Iterator[Use]:
+    """Yield the private attributes in the code of a file that could be of a library."""
+    for node in ast.walk(ast.parse(code)):
+        if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+            continue
+        of_self = ast.unparse(node.value) in ("self", "cls")
+        foreign = node.attr in inherited if of_self else node.attr not in own
+        if foreign and node.attr not in PUBLIC | OF_PYTHON:
+            yield Use(file, node.attr, of_self)
+
+
 def uses() -> Iterator[Use]:
     """Yield the private attributes in the package that could be of a library."""
     own = own_names()
     for path in FILES:
-        file = path.relative_to(PACKAGE).as_posix()
         started = path.name in ("__init__.py", "__main__.py")
         inherited = set() if started else names_of_bases(path)
-        for node in ast.walk(tree_of(path)):
-            if not isinstance(node, ast.Attribute) or not is_private(node.attr):
-                continue
-            of_self = ast.unparse(node.value) in ("self", "cls")
-            foreign = node.attr in inherited if of_self else node.attr not in own
-            if foreign and node.attr not in PUBLIC | OF_PYTHON:
-                yield Use(file, node.attr, of_self)
+        file, code = path.relative_to(PACKAGE).as_posix(), path.read_text("utf8")
+        yield from uses_in(file, code, own, inherited)
 
 
 def private_imports(path: Path) -> List[str]:
@@ -158,6 +163,10 @@ def test_search_for_private_names_finds_them(tmp_path: Path) -> None:
         "from spacy.cli._util import app\nimport torch._dynamo\nimport os\n"
     )
     assert private_imports(path) == ["spacy.cli._util.app", "torch._dynamo"]
+    code = "self._own; self._model; shim._model; other._own; row._replace(); x._lib"
+    seen = {use.name for use in uses_in("a.py", code, {"_own"}, {"_model"})}
+    assert seen == {"_model", "_lib"}
+    assert "_model" not in own_names() and "_packer" in own_names()
     found = set(uses())
     assert Use("layers/torch_shim.py", "_grad_scaler", True) in found
     assert Use("encoders/pretrained.py", "_model", True) in found

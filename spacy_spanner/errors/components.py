@@ -113,9 +113,9 @@ class ComponentErrors:
         "module. Set [training.optimizer] to another optimizer, such as Adam.v1."
     )
     SP064 = (
-        "The installed {library} {version} has no {missing}, which spacy-spanner uses "
-        "although {library} does not document it. Install a version that the tests "
-        "were run with: pip install -c constraints.txt, or see docs/compatibility.md."
+        "The installed {library} {version} has no {missing} ({problem}). spacy-spanner "
+        "uses it although {library} does not document it. Install a version that the "
+        "tests were run with: see constraints.txt and docs/compatibility.md."
     )
     SP101 = (
         "Cannot freeze the encoder of '{component}': the pipeline has no component of "
