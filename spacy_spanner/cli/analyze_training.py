@@ -50,10 +50,9 @@ def add_command(
         gpu_id: int = GPU,
         code_path: Optional[Path] = CODE,
     ) -> None:
-        from spacy.cli._util import parse_config_overrides
-
         from ..jobs.search.search import run_variants
         from ..jobs.search.trials import Plan
+        from ..jobs.spacy_commands import parse_config_overrides
 
         with ready(gpu_id, code_path):
             plan = Plan(config, parse_config_overrides(ctx.args), test, component)

@@ -71,9 +71,8 @@ def debug_data_cli(
     Settings of the config are overridden as in `spacy train`: --paths.train corpus.
     Exits with code 1 if training would fail or its scores would be meaningless.
     """
-    from spacy.cli._util import parse_config_overrides
-
     from ..files import write_json
+    from ..jobs.spacy_commands import parse_config_overrides
     from ..preflight.data_check import debug_data
 
     with ready(code=code_path):

@@ -58,7 +58,7 @@ def ready(gpu: int = -1, code: Optional[Path] = None) -> Iterator[None]:
     """Work on a device and with the user's code, as spaCy's commands do, and print
     errors as `plain_errors` does.
     """
-    from spacy.cli._util import import_code, setup_gpu
+    from ..jobs.spacy_commands import import_code, setup_gpu
 
     with plain_errors():
         setup_gpu(gpu, silent=True)

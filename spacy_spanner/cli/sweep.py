@@ -43,11 +43,10 @@ def sweep_cli(
     The best settings are chosen on the development data. Run the command again to train
     only what is missing. Other settings are overridden as for `spacy train`.
     """
-    from spacy.cli._util import import_code, parse_config_overrides
-
     from ..jobs.search.search import Search, run_search
     from ..jobs.search.space import read_space
     from ..jobs.search.trials import Machine, Plan
+    from ..jobs.spacy_commands import import_code, parse_config_overrides
 
     if metric not in METRICS.replace(",", "").split():
         raise typer.BadParameter(f"metric must be {METRICS}, but is {metric}")

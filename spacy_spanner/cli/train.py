@@ -32,9 +32,8 @@ def train_parallel_cli(
     Settings are overridden as for `spacy train`. For several machines, start
     `-m spacy_spanner.jobs.parallel train` with torchrun.
     """
-    from spacy.cli._util import parse_config_overrides
-
     from ..jobs.parallel.launching import launch_training
+    from ..jobs.spacy_commands import parse_config_overrides
 
     if not config.exists():
         msg.fail("Config file not found", config, exits=1)
@@ -61,9 +60,8 @@ def resume_cli(
     overridden as for `spacy train`: --paths.train for data that has moved, or
     --training.max_steps for more steps.
     """
-    from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
-
     from ..jobs.run.resuming import finish_run, load_run
+    from ..jobs.spacy_commands import import_code, parse_config_overrides, setup_gpu
 
     overrides = parse_config_overrides(ctx.args)
     import_code(code_path)

@@ -15,8 +15,9 @@ from typing import (
 )
 
 import numpy as np
+from spacy.attrs import LENGTH, SPACY
 from spacy.pipeline import Sentencizer
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, DocBin, Span, SpanGroup
 
 from .records import CROSSING, Lost, Record
 
@@ -59,7 +60,7 @@ def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[P
     YIELDS (Part): the sentences.
     """
     # spaCy's hints lack the arguments that avoid an array per sentence.
-    head: Any = doc._get_array_attrs()
+    head: Any = [LENGTH, SPACY, *DocBin().attrs]  # all of the tokens
     array = doc.to_array(head)
     for start, end in zip(starts, [*starts[1:], len(doc)]):
         sentence: Any = doc[start:end]

@@ -164,13 +164,14 @@ class PretrainedShim(TorchShim):
         """Load encoder and tokenizer from the folder or hub."""
         packaged = PACKAGED.get(self.name)
         require_transformers(self.name, packaged.extra if packaged else "encoder")
-        from transformers import AutoModel, AutoTokenizer
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         path, revision = resolve_name(self.name), self.origin.revision
         pinned = {} if revision is None else {"revision": revision}
         try:
             tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **pinned)
-            transformer = AutoModel.from_pretrained(path, **pinned)
+            config = in_full_precision(AutoConfig.from_pretrained(path, **pinned))
+            transformer = AutoModel.from_pretrained(path, config=config, **pinned)
         except (OSError, ValueError) as error:
             message = Errors.SP015.format(name=self.name, problem=error)
             raise ValueError(message) from error
@@ -195,10 +196,10 @@ class PretrainedShim(TorchShim):
         # Loaded transformers are in evaluation mode, a new module is in training mode.
         self._model = encoder.to(get_torch_default_device()).eval()
         # Stored tokenizers may truncate and pad; here nothing is truncated silently.
-        tokenizer._tokenizer.no_truncation()
-        tokenizer._tokenizer.no_padding()
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
         find_special_pieces(tokenizer, self.name)  # fails here, not at the first text
-        mark_words(tokenizer._tokenizer)
+        mark_words(tokenizer.backend_tokenizer)
         self.tokenizer = tokenizer
 
     def to_bytes(self) -> bytes:
@@ -254,4 +255,19 @@ def read_config(text: str) -> Any:
     from transformers import AutoConfig
 
     content = json.loads(text)
-    return AutoConfig.for_model(content.pop("model_type"), **content)
+    model_type = content.pop("model_type")
+    return in_full_precision(AutoConfig.for_model(model_type, **content))
+
+
+def in_full_precision(config: Any) -> Any:
+    """Make a configuration ask for float32, which Thinc and NumPy need.
+
+    Transformers 5 keeps the precision of a checkpoint, as older versions do when they
+    build a model from its configuration.
+
+    config (PretrainedConfig): changed in place.
+    RETURNS (PretrainedConfig): the configuration.
+    """
+    name = "dtype" if hasattr(config, "dtype") else "torch_dtype"  # before 4.56
+    setattr(config, name, torch.float32)
+    return config

@@ -116,6 +116,11 @@ class ComponentErrors:
         "The settings {first} and {second} contradict each other: {why}. Change one of "
         "them."
     )
+    SP064 = (
+        "The installed {library} {version} has no {missing} ({problem}). spacy-spanner "
+        "uses it although {library} does not document it. Install a version that the "
+        "tests were run with: see constraints.txt and docs/compatibility.md."
+    )
     SP101 = (
         "Cannot freeze the encoder of '{component}': the pipeline has no component of "
         "this name with an encoder. Components with an encoder: {components}. Correct "
@@ -189,6 +194,10 @@ class ComponentWarnings:
         "Some windows contain more entities than the {spans} spans that are denoised "
         "at a time, so no sampling step can find all of them. Increase 'spans' of the "
         "component, and 'train_spans' to learn faster from these texts."
+    )
+    SW060 = (
+        "spaCy {version} stores span groups in a format that spacy-spanner does not "
+        "know, so spaCy packs them itself. The files are correct, but it takes longer."
     )
     SW146 = (
         "The settings of the component {place} are not those that were stored with its "

@@ -16,6 +16,7 @@ from thinc.api import Model, get_array_module
 
 from ..errors import Errors, Warnings
 from ..files import staged_folder
+from ..layers.torch_shim import torch_module
 from ..training.owners import torch_shims
 from .state import require_same_labels
 
@@ -193,7 +194,7 @@ def tensors_without_numbers(model: Model) -> List[str]:
                 if not bool(get_array_module(array).isfinite(array).all()):
                     broken.append(f"{node.name}.{name}")
         for shim in torch_shims(node):
-            for name, tensor in shim._model.state_dict().items():
+            for name, tensor in torch_module(shim).state_dict().items():
                 if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
                     broken.append(f"{node.name}.{name}")
     return broken

@@ -31,6 +31,7 @@ from torch import Tensor
 from torch.optim.adamw import adamw
 
 from ..errors import Errors, Warnings
+from ..internals import internal
 from ..settings import Rule, at_least, fraction, require
 from .frozen import frozen_keys, gradients
 from .groups import (
@@ -154,8 +155,9 @@ class AdamW(Optimizer):
         self.n_schedule_steps = 0
         self._patterns_to_check = {group.name for group in groups if group.pattern}
         self._plans: Dict[int, ModelPlan] = {}  # by id of the model
+        set_rate = internal(self, "_set_attr_or_schedule")
         for group in groups:
-            self._set_attr_or_schedule(_rate_name(group.name), group.learn_rate)
+            set_rate(_rate_name(group.name), group.learn_rate)
         self._show_rate()
 
     def _show_rate(self) -> None:

@@ -17,6 +17,7 @@ from spacy.pipeline import Pipe
 from thinc.api import Model, PyTorchShim
 
 from ..errors import Errors, Warnings
+from ..layers.torch_shim import torch_module
 
 ENCODER, HEAD = "encoder", "head"
 # Neither, according to the structure of the model and its component.
@@ -156,7 +157,8 @@ def tensor_keys(node: Model) -> Iterator[Key]:
     for name in node.param_names:
         yield node.id, name
     for shim in torch_shims(node):
-        yield from ((shim.id, name) for name, _ in shim._model.named_parameters())
+        parameters = torch_module(shim).named_parameters()
+        yield from ((shim.id, name) for name, _ in parameters)
 
 
 def torch_shims(node: Model) -> List[PyTorchShim]:
@@ -169,7 +171,7 @@ def _norm_tensors(node: Model) -> Set[str]:
     return {
         name
         for shim in torch_shims(node)
-        for path, module in shim._model.named_modules()
+        for path, module in torch_module(shim).named_modules()
         if NORM_CLASS.search(type(module).__name__)
         for name, _ in module.named_parameters(prefix=path, recurse=False)
     }

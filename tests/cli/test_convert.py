@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from spacy.cli._util import app
+from spacy.cli import app
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from typer.testing import CliRunner, Result

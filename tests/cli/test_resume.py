@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from spacy.cli._util import app
+from spacy.cli import app
 from typer.testing import CliRunner
 
 import spacy_spanner.cli  # noqa: F401

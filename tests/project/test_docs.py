@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from spacy.cli._util import app
+from spacy.cli import app
 from spacy.util import fix_random_seed, load_config
 from typer.testing import CliRunner
 

@@ -18,6 +18,7 @@ WORLDS = ["numbers", "torch", "thinc", "spacy"]
 # From left to right, with the furthest world that a room may import from.
 ROOMS: Dict[str, str] = {
     "errors": "numbers",
+    "internals": "numbers",
     "files": "numbers",
     "spans": "numbers",
     "settings": "numbers",

@@ -82,7 +82,7 @@ class SpanAnnotator:
         return self._nlp
 
     def _load(self) -> Language:
-        from spacy.cli._util import import_code
+        from ..spacy_commands import import_code
 
         if self.threads is not None:
             import torch

@@ -23,6 +23,8 @@ from thinc.util import xp2torch
 from torch import Tensor, nn
 
 from ...errors import Errors
+from ...internals import internal
+from ...layers.torch_shim import torch_module
 from ...training.callbacks import ADAMW
 from ...training.frozen import frozen_names, mark_frozen
 from ...training.optimizer import AdamW, State
@@ -198,7 +200,7 @@ def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
                 place = f"{component}/{index}/{name}"
                 yield Slot(place, (node.id, name), node, None)
             for number, shim in enumerate(torch_shims(node)):
-                for name, parameter in shim._model.named_parameters():
+                for name, parameter in torch_module(shim).named_parameters():
                     place = f"{component}/{index}.{number}/{name}"
                     yield Slot(place, (shim.id, name), node, parameter)
 
@@ -226,7 +228,7 @@ def _things_in_sight(nlp: Language) -> Iterator[Any]:
     for frame, _ in walk_stack(sys._getframe(2)):
         yield from list(frame.f_locals.values())
         yield from list(getattr(frame.f_locals.get("self"), "__dict__", {}).values())
-    yield nlp._optimizer
+    yield internal(nlp, "_optimizer")
 
 
 def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]:
