@@ -5,9 +5,9 @@ class JobErrors:
     """Errors in long-running jobs."""
 
     SP110 = (
-        "Checkpoints need the optimizer {wanted}, but '@optimizers' in "
-        "[training.optimizer] is {optimizer}. Set it to {wanted}, or remove "
-        "spacy_spanner.checkpoint.v1 from [training.before_update]."
+        "Checkpoints cannot store the state of the optimizer {optimizer}. Set "
+        "'@optimizers' in [training.optimizer] to {wanted}, Adam.v1, RAdam.v1 or "
+        "SGD.v1, or remove spacy_spanner.checkpoint.v1 from [training.before_update]."
     )
     SP111 = (
         "{folder} already contains a checkpoint, of step {step}. To resume this run, "
@@ -48,9 +48,9 @@ class JobErrors:
         "Keep the original value, or choose one that divides {step}."
     )
     SP118 = (
-        "The run cannot be stored: the training loop has no optimizer {wanted} in a "
-        "variable or in an attribute of its object. Keep the optimizer in a variable "
-        "of the function that calls nlp.update."
+        "The run cannot be stored: the training loop has no optimizer, such as "
+        "{wanted}, in a variable or in an attribute of its object. Keep the optimizer "
+        "in a variable of the function that calls nlp.update."
     )
     SP120 = (
         "{source}: no files to annotate. Use files that end in one of {suffixes}, or "

@@ -23,12 +23,10 @@ from torch import Tensor
 from ...errors import Errors
 from ...files import flush_to_disk
 from ...settings import at_least, require, text
-from ...training.callbacks import ADAMW, BeforeUpdate, single_callbacks
-from ...training.optimizer import AdamW
+from ...training.callbacks import BeforeUpdate, single_callbacks
+from .optimizer_state import find_optimizer, moments_of, require_known
 from .run_state import (
     data_digests,
-    find_optimizer,
-    moments_of,
     random_numbers,
     random_tensors,
     tensor_records,
@@ -137,23 +135,15 @@ def storing_callbacks(before_update: Optional[BeforeUpdate]) -> Iterator[StoreRu
 def _begin(nlp: Language, folder: Path) -> Run:
     """Fail at the first step if the run could not be saved later.
 
-    RAISES (ValueError): SP110 for other optimizers, SP111 if there is a checkpoint.
+    RAISES (ValueError): SP110 for unknown optimizers, SP111 if there is a checkpoint.
     """
     config = nlp.config.interpolate()
-    require_adamw(config["training"]["optimizer"])
+    require_known(config["training"]["optimizer"])
     stored = last_checkpoint(folder)
     if stored is not None:
         step = stored.name.rsplit("-", 1)[1]
         raise ValueError(Errors.SP111.format(folder=folder, step=step))
     return Run(folder, config["training"]["eval_frequency"], data_digests(config))
-
-
-def require_adamw(block: Dict[str, Any]) -> None:
-    """RAISES (ValueError): SP110 if a config block describes another optimizer."""
-    optimizer = registry.resolve({"optimizer": block})["optimizer"]
-    if not isinstance(optimizer, AdamW):
-        name = block["@optimizers"]
-        raise ValueError(Errors.SP110.format(wanted=ADAMW, optimizer=name))
 
 
 def last_score(nlp: Language) -> float:
@@ -177,7 +167,7 @@ def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
         step=info["step"],
         epoch=info["epoch"],
         evaluations=run.evaluations,
-        schedule_steps=optimizer.n_schedule_steps,
+        schedule_steps=info["step"],
         data=run.data,
         random=random_numbers(nlp),
         records=tensor_records(nlp, optimizer),
