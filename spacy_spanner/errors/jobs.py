@@ -28,10 +28,9 @@ class JobErrors:
         "The batches of the first {step} steps cannot be repeated in the same order: "
         "the state of Python's random number generator differs. Either [training] seed "
         "({seed}), the batcher or the readers differ from those of the run, or other "
-        "code used the same generator, such as a component or an augmenter of the dev "
-        "corpus. In the first case, restore these settings. In the second case, the "
-        "run cannot be resumed: start a new one with a seed, and use separate "
-        "generators in other code."
+        "code used the same generator, such as a callback. In the first case, restore "
+        "these settings. In the second case, the run cannot be resumed: start a new "
+        "one with a seed, and use separate generators in other code."
     )
     SP115 = (
         "The data of {corpus} (now at {path}) differs from what the run was trained "

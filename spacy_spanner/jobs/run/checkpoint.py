@@ -9,6 +9,7 @@ a run holds one folder, for the last saved step:
 """
 
 import json
+import random
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from .run_state import (
     data_digests,
     random_numbers,
     random_tensors,
+    separate_order,
     tensor_records,
 )
 
@@ -70,12 +72,13 @@ class Checkpoint(NamedTuple):
 @dataclass
 class Run:
     """A training run with checkpoints. It is evaluated when `eval_frequency` divides
-    the step; `data` are digests of its files.
+    the step; `data` are digests of its files, and updates draw from `own`.
     """
 
     folder: Path
     eval_frequency: int
     data: Dict[str, str]
+    own: random.Random = field(default_factory=random.Random)
     evaluations: List[Evaluation] = field(default_factory=list)
 
 
@@ -133,7 +136,8 @@ def storing_callbacks(before_update: Optional[BeforeUpdate]) -> Iterator[StoreRu
 
 
 def _begin(nlp: Language, folder: Path) -> Run:
-    """Fail at the first step if the run could not be saved later.
+    """Fail at the first step if the run could not be saved later, and separate the
+    random numbers of its updates from those that shuffle the data.
 
     RAISES (ValueError): SP110 for unknown optimizers, SP111 if there is a checkpoint.
     """
@@ -143,7 +147,10 @@ def _begin(nlp: Language, folder: Path) -> Run:
     if stored is not None:
         step = stored.name.rsplit("-", 1)[1]
         raise ValueError(Errors.SP111.format(folder=folder, step=step))
-    return Run(folder, config["training"]["eval_frequency"], data_digests(config))
+    run = Run(folder, config["training"]["eval_frequency"], data_digests(config))
+    run.own.setstate(random.getstate())
+    separate_order(nlp, run.own)
+    return run
 
 
 def last_score(nlp: Language) -> float:
@@ -169,7 +176,7 @@ def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
         evaluations=run.evaluations,
         schedule_steps=info["step"],
         data=run.data,
-        random=random_numbers(nlp),
+        random=random_numbers(nlp, run.own),
         records=tensor_records(nlp, optimizer),
         tensors={**moments_of(nlp, optimizer), **random_tensors()},
     )

@@ -6,6 +6,7 @@ changes no weight, because a pipeline that was just loaded has no gradients. The
 of the optimizer is restored before this step, the rest of the checkpoint after it.
 """
 
+import random
 import sys
 import warnings
 from itertools import chain, islice
@@ -30,13 +31,16 @@ from .checkpoint import (
 )
 from .optimizer_state import require_known, restore_optimizer
 from .run_state import (
+    OWN,
     PYTHON,
     data_digests,
     data_paths,
+    plain_state,
     python_state,
     require_same_tensors,
     restore_random,
     restore_tensors,
+    separate_order,
 )
 from .training_loop import (
     Batches,
@@ -101,7 +105,11 @@ def load_run(
     scores = list(checkpoint.evaluations)
     optimizer = training["optimizer"]
     restore_optimizer(nlp, optimizer, checkpoint.records, checkpoint.tensors)
-    run = Run(folder, training["eval_frequency"], checkpoint.data, scores)
+    own = random.Random()
+    # Checkpoints of earlier versions have no other generator.
+    own.setstate(python_state(checkpoint.random.get(OWN, checkpoint.random[PYTHON])))
+    separate_order(nlp, own)
+    run = Run(folder, training["eval_frequency"], checkpoint.data, own, scores)
     for callback in storing_callbacks(training["before_update"]):
         callback.run = run
     return Remainder(nlp, training, checkpoint, rest, evaluate, words)
@@ -148,7 +156,7 @@ def _pass_over(
     words = sum(sum(map(len, batch)) for _, batch in islice(batches, checkpoint.step))
     # The checkpoint is written after the next batch was drawn, perhaps after shuffling.
     following = list(islice(batches, 1))
-    if following and python_state() != checkpoint.random[PYTHON]:
+    if following and plain_state(random.getstate()) != checkpoint.random[PYTHON]:
         raise ValueError(Errors.SP114.format(step=checkpoint.step, seed=seed))
     return words, chain(following, batches)
 

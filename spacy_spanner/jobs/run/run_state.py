@@ -8,8 +8,20 @@ index of the layer in `model.walk()`, and its name.
 
 import hashlib
 import random
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Collection, Dict, Iterator, NamedTuple, Optional, Tuple, cast
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    Iterator,
+    NamedTuple,
+    Optional,
+    Tuple,
+    cast,
+)
 
 import numpy as np
 import torch
@@ -25,7 +37,7 @@ from ...training.frozen import frozen_names, mark_frozen
 from ...training.owners import Key, torch_shims
 
 BLOCK_SIZE = 2**20
-PYTHON = "python"
+PYTHON, OWN = "python", "updates"
 TORCH, CUDA = "torch", "cuda."
 
 
@@ -68,23 +80,68 @@ def digest(path: Path) -> str:
 # ------------------------------------------------------------ random numbers
 
 
-def random_numbers(nlp: Language) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): states of Python, NumPy and the components, as plain
-    values.
+def random_numbers(nlp: Language, own: random.Random) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): states of Python, of the generator for updates, NumPy
+    and the components, as plain values.
     """
     generators = {name: rng.bit_generator.state for name, rng in generators_of(nlp)}
     kind, keys, *rest = np.random.get_state()
     return {
-        PYTHON: python_state(),
+        PYTHON: plain_state(random.getstate()),
+        OWN: plain_state(own.getstate()),
         "numpy": [kind, np.asarray(keys).tolist(), *rest],
         "generators": generators,
     }
 
 
-def python_state() -> Any:
-    """RETURNS (Any): the state of Python's `random`, as it is read back from JSON."""
-    version, numbers, gauss = random.getstate()
+def plain_state(state: Any) -> Any:
+    """RETURNS (Any): a state of Python's `random`, as it is read back from JSON."""
+    version, numbers, gauss = state
     return [version, list(numbers), gauss]
+
+
+def python_state(plain: Any) -> Any:
+    """RETURNS (Any): the state of Python's `random` from its plain values."""
+    version, numbers, gauss = plain
+    return version, tuple(numbers), gauss
+
+
+@contextmanager
+def drawing_from(numbers: random.Random) -> Iterator[None]:
+    """Make Python's `random` use another generator within the context."""
+    before = random.getstate()
+    random.setstate(numbers.getstate())
+    try:
+        yield
+    finally:
+        numbers.setstate(random.getstate())
+        random.setstate(before)
+
+
+@dataclass
+class Apart:
+    """A method that draws from its own generator when code in it uses Python's
+    `random`, which also shuffles the data.
+    """
+
+    method: Callable
+    own: random.Random
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RETURNS (Any): what the method returns."""
+        with drawing_from(self.own):
+            return self.method(*args, **kwargs)
+
+
+def separate_order(nlp: Language, own: random.Random) -> None:
+    """Let updates and evaluations of a pipeline, such as those of spacy-transformers,
+    draw from another generator. The order of the batches then depends on the seed
+    alone, and can be repeated.
+    """
+    for name in ("update", "evaluate"):
+        method = getattr(nlp, name)
+        method = method.method if isinstance(method, Apart) else method
+        vars(nlp)[name] = Apart(method, own)
 
 
 def random_tensors() -> Dict[str, Tensor]:
@@ -103,8 +160,7 @@ def restore_random(
 
     numbers, tensors (Dict): results of `random_numbers` and `random_tensors`.
     """
-    version, state, gauss = numbers[PYTHON]
-    random.setstate((version, tuple(state), gauss))
+    random.setstate(python_state(numbers[PYTHON]))
     np.random.set_state(tuple(numbers["numpy"]))
     for name, rng in generators_of(nlp):
         if name in numbers["generators"]:

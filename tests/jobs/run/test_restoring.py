@@ -24,6 +24,7 @@ from spacy_spanner.jobs.run.run_state import (
     random_tensors,
     restore_random,
     restore_tensors,
+    separate_order,
     slots_of,
     tensor_records,
 )
@@ -49,11 +50,25 @@ def test_every_stream_of_random_numbers_is_restored() -> None:
 
     fix_random_seed(3)
     draw()
-    numbers, tensors = random_numbers(nlp), random_tensors()
+    numbers, tensors = random_numbers(nlp, random.Random()), random_tensors()
     first = draw()
     assert not set(draw()) & set(first)
     restore_random(nlp, storage.json.loads(storage.json.dumps(numbers)), tensors)
     assert draw() == first
+
+
+def test_updates_draw_from_their_own_numbers() -> None:
+    nlp, drawn = blank_pipeline(NAME), []
+    nlp.update = lambda: drawn.append(random.random())  # type: ignore[assignment]
+    random.seed(5)
+    before = random.getstate()
+    for _ in range(2):  # the second run replaces the generator of the first
+        separate_order(nlp, random.Random(7))
+        nlp.update()  # type: ignore[call-arg]
+        nlp.update()  # type: ignore[call-arg]
+    assert random.getstate() == before
+    assert drawn[:2] == drawn[2:]
+    assert drawn[0] != drawn[1]
 
 
 # --------------------------------------------------------------------- tensors

@@ -75,6 +75,11 @@ warmup_steps = 8
 total_steps = 30
 initial_rate = 0.02
 """
+AUGMENTED = """
+[corpora.dev.augmenter]
+@augmenters = "spacy.lower_case.v1"
+level = 0.3
+"""
 FREEZE_AT = """freeze]
 @callbacks = "test.freeze_at.v1"
 step = 5"""
@@ -152,6 +157,17 @@ def test_resumed_run_can_be_resumed(corpus: Path, tmp_path: Path) -> None:
     assert [*first.rows, *third.rows, *fourth.rows] == longer.rows
     assert_same_weights(fourth.last, longer.last)
     assert_same_weights(fourth.best, longer.best)
+
+
+def test_resumed_run_draws_alike_in_evaluations(corpus: Path, tmp_path: Path) -> None:
+    """An augmenter draws from Python's `random`, which also shuffles the data."""
+    stored = callbacks(stored_in(tmp_path / "run"))
+    run(make_config(corpus, stored, AUGMENTED), tmp_path / "out", stop_at=9)
+    resumed = resume(tmp_path / "run", tmp_path / "out")
+    stored = callbacks(stored_in(tmp_path / "other"))
+    whole = run(make_config(corpus, stored, AUGMENTED), tmp_path / "whole")
+    assert resumed.rows == whole.rows[-len(resumed.rows) :]
+    assert_same_weights(resumed.last, whole.last)
 
 
 def test_resumed_run_stores_where_it_came_from(corpus: Path, tmp_path: Path) -> None:
