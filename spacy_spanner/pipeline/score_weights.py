@@ -37,8 +37,11 @@ def check_score_weights(
     weighed = {key for key, weight in weights.items() if weight}
     missing = sorted(weighed - produced)
     if weighed & set(own):
-        # spaCy adds the defaults of the factory, which knows of no other spans_key.
-        missing = [name for name in missing if name not in default_weights(nlp, pipe)]
+        # spaCy adds the defaults of the factory, which knows of no other spans_key:
+        # they would show as columns of zeros, and lower the weighted score.
+        unused = default_weights(nlp, pipe) - produced
+        weights.update(dict.fromkeys(unused))
+        missing = [name for name in missing if name not in unused]
     if missing:
         raise ValueError(
             Errors.SP005.format(
