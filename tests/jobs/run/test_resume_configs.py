@@ -12,7 +12,7 @@ from thinc.api import Config
 from spacy_spanner.jobs.run.run_state import slots_of
 
 from ...project.test_configs import tiny_encoders
-from ...runs import STOP, parse_part, resume, run, stored_in
+from ...runs import SMALL_BATCHES, STOP, parse_part, resume, run, stored_in
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.cfg"))
 SHORT = """
@@ -21,14 +21,7 @@ max_steps = 6
 eval_frequency = 2
 dropout = 0.2
 
-[training.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 2
-get_length = null
-
-[training.logger]
-@loggers = "test.rows.v1"
-
+{batches}
 [training.before_update]
 @callbacks = "spacy_spanner.callbacks.v1"
 
@@ -43,7 +36,7 @@ def short_config(path: Path, corpus: Path, encoder: Path, folder: Path) -> Any:
     overrides.update(tiny_encoders(load_config(path), encoder))
     config: Config = load_config(path, overrides=overrides)
     config["training"]["before_update"] = {}
-    text = SHORT.format(stop=STOP, store=stored_in(folder))
+    text = SHORT.format(batches=SMALL_BATCHES, stop=STOP, store=stored_in(folder))
     return config.merge(parse_part(text))
 
 
