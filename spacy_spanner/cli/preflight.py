@@ -10,6 +10,7 @@ from wasabi import msg
 from .shell import CODE, FORCE, TAKES_OVERRIDES, app, plain_errors, ready
 
 TO_SCREEN = Path("-")
+DEFAULT_NAME = "config.cfg"
 
 
 @app.command("init-config")
@@ -31,26 +32,39 @@ def init_config_cli(
         "ents", "--spans-key", "-sk", help="Span group with the gold annotation"
     ),
     steps: Optional[int] = typer.Option(
-        None, min=1, help="Number of batches to train on"
+        None, min=1, help="Number of batches to train on; rounded up for evaluations"
+    ),
+    checkpoint: bool = typer.Option(
+        False, "--checkpoint", help="Save checkpoints, so that training can be resumed"
     ),
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
     from ..files import require_absent, write_text
     from ..preflight.config_text import write_config
+    from ..preflight.languages import language_warning
     from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
-    wishes = Wishes(model, lang, encoder, gpu, window, given, spans_key, steps)
+    wishes = Wishes(
+        *(model, lang, encoder, gpu, window, given, spans_key, steps),
+        checkpoint=checkpoint,
+    )
     with plain_errors():
         if output != TO_SCREEN and not force:
             require_absent(output)
-        text = write_config(build_config(wishes), wishes.heading(output.name))
+        name = DEFAULT_NAME if output == TO_SCREEN else output.name
+        text = write_config(build_config(wishes), wishes.heading(name))
+    warning = language_warning(encoder, lang)
+    if warning:
+        print(warning, file=sys.stderr)
     if output == TO_SCREEN:
         sys.stdout.write(text)
         return
     write_text(output, text)
     msg.good(f"Wrote {output}")
+    for line in wishes.commands(str(output)):
+        print(line)  # not wrapped, so that commands can be copied
 
 
 @app.command("debug-data", context_settings=TAKES_OVERRIDES)

@@ -21,9 +21,9 @@ from ..settings import SpanSettings
 from ..spans.table import SpanTable
 from . import state, storage
 from .annotations import write_prediction
+from .config_checks import check_config
 from .gold import GoldReader, read_batch
 from .prediction import Thresholds, in_groups, predict_docs, read_thresholds
-from .score_weights import check_score_weights
 from .survey import survey
 from .system import FreedMemory, memory_explained, one_thread_after_fork
 
@@ -146,10 +146,10 @@ class SpanRecognizer(TrainablePipe):
         """Find the labels, check that there is something to learn, build the model.
 
         get_examples (Callable): returns the examples; all are read once.
-        nlp (Optional[Language]): the pipeline, to check its score weights.
+        nlp (Optional[Language]): the pipeline, to check its training config.
         labels (Optional[Sequence[str]]): the labels, if they are known.
-        RAISES (ValueError): SP003 without annotation, SP004 without labels, SP005 for
-            score weights that nothing produces, SP006 for thresholds of unknown labels.
+        RAISES (ValueError): SP003 without annotation, SP004 without labels, SP005 or
+            SP083 if nothing can be scored, SP006 for thresholds of unknown labels.
         """
         validate_get_examples(get_examples, "SpanRecognizer.initialize")
         settings = self.settings
@@ -164,7 +164,7 @@ class SpanRecognizer(TrainablePipe):
         self.gold_reader = GoldReader(self.name)
         self.gold_reader.report_survey(found, settings, self.codec, set(wanted))
         if nlp is not None:
-            check_score_weights(nlp, self, get_examples)
+            check_config(nlp, self, get_examples)
         sample = [eg.predicted for eg in islice(get_examples(), N_SAMPLE_DOCS)]
         sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
         self._head.set_dim("nO", len(self.labels))

@@ -22,6 +22,8 @@ MIN_PER_LABEL = 50
 MIN_SPANS = 100
 # Share of the documents and sentences of a part that may also occur in train.
 MAX_SHARED = 0.01
+# Share of the spans of a part that may have labels that are not in train.
+MAX_UNKNOWN = 0.1
 N_SHOWN = 3
 
 
@@ -179,10 +181,16 @@ def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
         advice = "Give every span a label, or remove it."
         yield Finding(ERROR, f"{train['']:,} spans have no label", advice)
     for part, one in counted.items():
-        unknown = sorted(set(one.labels) - set(train))
+        unknown = {label: n for label, n in one.labels.items() if label not in train}
         if unknown and train:
-            text = f"Labels in {part} that are not in train: {', '.join(unknown)}"
-            yield Finding(ERROR, text, "Split the data again, or correct the spelling.")
+            listed = ", ".join(f"{label} ({n})" for label, n in unknown.items())
+            share = sum(unknown.values()) / one.n_spans
+            text = f"Labels in {part} that are not in train: {listed}"
+            advice = (
+                f"These spans ({share:.1%}) count as errors in evaluation. Split the "
+                "data again, or correct the spelling."
+            )
+            yield Finding(ERROR if share > MAX_UNKNOWN else WARNING, text, advice)
         absent = sorted(set(train) - set(one.labels))
         if absent and one.n_spans:
             text = f"Labels in train that are not in {part}: {', '.join(absent)}"

@@ -152,7 +152,6 @@ class AdamW(Optimizer):
         )
         self.groups = groups
         self.states: Dict[Key, State] = {}
-        self.n_schedule_steps = 0
         self._patterns_to_check = {group.name for group in groups if group.pattern}
         self._plans: Dict[int, ModelPlan] = {}  # by id of the model
         set_rate = internal(self, "_set_attr_or_schedule")
@@ -166,7 +165,6 @@ class AdamW(Optimizer):
     def step_schedules(self) -> None:
         """Advance every learning rate by one step."""
         super().step_schedules()
-        self.n_schedule_steps += 1
         for plan in self._plans.values():
             plan.ahead = iter([])
         self._show_rate()

@@ -111,6 +111,13 @@ def test_few_spans_and_labels_without_dev() -> None:
     assert "Labels in train that are not in dev: B" in warnings
 
 
+def test_rare_label_of_dev_is_no_error() -> None:
+    rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
+    found = check(many("one"), rare)
+    assert texts_of(found, "error") == []
+    assert only(found, "warning") == "Labels in dev that are not in train: X (1)"
+
+
 def test_spans_that_training_cannot_place_are_counted() -> None:
     nlp = blank_pipeline("span_biaffine")
     examples = examples_of(many("one"))
@@ -176,6 +183,13 @@ def test_command_of_bad_data_ends_with_1(words: List[str]) -> None:
     test = words[words.index("--paths.train") + 1]
     printed = run(*words, "--test", test, code=1)
     assert "of test (100.0%) are in train" in printed and "1 errors" in printed
+
+
+def test_command_with_a_rare_label_that_only_dev_has(words: List[str]) -> None:
+    rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
+    docs = [example.reference for example in examples_of(rare)]
+    DocBin(docs=docs).to_disk(words[words.index("--paths.dev") + 1])
+    assert "0 errors, 1 warnings" in run(*words)
 
 
 def test_command_warnings_are_errors_if_strict(words: List[str]) -> None:

@@ -17,7 +17,7 @@ from spacy.training.loop import subdivide_batch
 from ...internals import internal
 from ...layers.torch_shim import grad_scaler
 from ...training.owners import torch_shims
-from ..run.run_state import Slot, slots_of
+from ..run.run_state import Slot, drawing_from, slots_of
 from .team import Team
 
 
@@ -98,18 +98,6 @@ def shared_updates(
         del vars(nlp)["update"]
         for pipe in asking:
             pipe.total_of = int
-
-
-@contextmanager
-def drawing_from(numbers: random.Random) -> Iterator[None]:
-    """Make Python's `random` use another generator within the context."""
-    before = random.getstate()
-    random.setstate(numbers.getstate())
-    try:
-        yield
-    finally:
-        numbers.setstate(random.getstate())
-        random.setstate(before)
 
 
 def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
