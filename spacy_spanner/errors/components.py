@@ -12,7 +12,9 @@ class ComponentErrors:
         "'{component}' has no annotation to learn from: none of the {examples} "
         "examples has the span group doc.spans['{key}'] or entities in doc.ents. "
         "Existing span groups: {existing}. Set 'spans_key' of the component to the "
-        "group with your entities, or annotate doc.ents."
+        "group with your entities, or annotate doc.ents. To initialize without data, "
+        "list the labels in [initialize.components.{component}.labels], or add them "
+        "with add_label."
     )
     SP004 = (
         "'{component}' found no labels: the {examples} examples are annotated, but "
