@@ -183,6 +183,13 @@ class ComponentWarnings:
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
     SW007 = "{name} is deprecated and will be removed in the next release. {instead}"
+    SW008 = (
+        "'{component}': these settings of the config are not used, because the stored "
+        "component has others in its cfg, which may have been tuned: {ignored}. To use "
+        "those of the config, set them in nlp.get_pipe('{component}').cfg after "
+        "loading. To keep the stored ones without this warning, store the pipeline "
+        "again."
+    )
     SW040 = (
         "Some windows contain more entities than the {spans} spans that are denoised "
         "at a time, so no sampling step can find all of them. Increase 'spans' of the "

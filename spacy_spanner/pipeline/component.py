@@ -1,7 +1,19 @@
 """The spaCy component of all span models: `SpanRecognizer`."""
 
+from copy import deepcopy
 from functools import partial
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Type
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+)
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -21,6 +33,7 @@ from ..spans.table import SpanTable
 from . import initialization, state, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
+from .overrides import with_origin
 from .prediction import Thresholds, in_groups, predict_docs, read_thresholds
 from .system import FreedMemory, memory_explained, one_thread_after_fork
 
@@ -52,6 +65,7 @@ class SpanRecognizer(TrainablePipe):
         *,
         codec_type: Type[Any],
         scorer: Optional[Callable] = None,
+        defaults: Optional[Mapping[str, Any]] = None,
         **settings: Any,
     ) -> None:
         """Compose a component.
@@ -61,6 +75,7 @@ class SpanRecognizer(TrainablePipe):
         name (str): name of the component in the pipeline.
         codec_type (Type[SpanCodec]): the codec's class; its fields are settings.
         scorer (Optional[Callable]): scoring function.
+        defaults (Optional[Mapping[str, Any]]): the defaults of the factory.
         **settings: see `SpanSettings` and the codec.
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
@@ -69,6 +84,7 @@ class SpanRecognizer(TrainablePipe):
         self.name = name
         self.scorer = scorer
         self.cfg: Dict[str, Any] = {"labels": [], **settings}
+        self.made_with, self.defaults = deepcopy(settings), defaults or {}
         self._reader = state.SettingsReader(codec_type)
         self._head.name = name  # for messages
         self.rng = np.random.default_rng(self.settings.seed)  # checks the settings
@@ -246,12 +262,16 @@ class SpanRecognizer(TrainablePipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = tuple()) -> bytes:
         """RETURNS (bytes): settings, labels, weights, and their digests."""
-        return storage.complete_bytes(super().to_bytes(exclude=exclude), self.cfg)
+        return storage.complete_bytes(super().to_bytes(exclude=exclude), self._origin)
 
     def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
         """Store settings, labels, weights, and their digests, all or nothing."""
         write = partial(super().to_disk, exclude=exclude)
-        storage.write_whole(ensure_path(path), write, self.cfg)
+        storage.write_whole(ensure_path(path), write, self._origin)
+
+    @property
+    def _origin(self) -> Dict[str, Any]:
+        return with_origin(self.cfg, self.made_with)
 
     def from_bytes(
         self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()

@@ -92,6 +92,7 @@ def _component_maker(
             name,
             codec_type=codec_type,
             scorer=scorer,
+            defaults=settings,
             **{**settings, **chosen},
         )
 
