@@ -190,6 +190,11 @@ class ComponentWarnings:
         "loading. To keep the stored ones without this warning, store the pipeline "
         "again."
     )
+    SW009 = (
+        "'{component}' deletes the spans that earlier components ({earlier}) have "
+        "written to doc.spans['{key}']. To keep them, set overwrite = false for "
+        "'{component}', or give it a spans_key of its own."
+    )
     SW040 = (
         "Some windows contain more entities than the {spans} spans that are denoised "
         "at a time, so no sampling step can find all of them. Increase 'spans' of the "

@@ -105,9 +105,8 @@ def _example(nlp: Language, key: str) -> str:
         "import spacy\n\n"
         f'nlp = spacy.load("{name}")\n'
         'doc = nlp("...")\n'
-        f'group = doc.spans["{key}"]\n'
-        'for span, score in zip(group, group.attrs["scores"]):\n'
-        "    print(span.text, span.label_, round(float(score), 3))\n"
+        f'for span in doc.spans["{key}"]:\n'
+        "    print(span.text, span.label_, span._.score)\n"
         "```"
     )
 

@@ -13,6 +13,7 @@ from thinc.api import Model
 from ..models.codec import SpanCodec
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings, defaults_of, expand
 from .component import SpanRecognizer
+from .scores import register_scores
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
     f"spans_{DEFAULT_SPANS_KEY}_f": 1.0,
@@ -86,6 +87,7 @@ def _component_maker(
         scorer (Optional[Callable]): scores predictions; see `make_spans_scorer`.
         RETURNS (SpanRecognizer): the component.
         """
+        register_scores()
         return SpanRecognizer(
             nlp.vocab,
             model,

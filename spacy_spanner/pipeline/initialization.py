@@ -16,6 +16,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from ..layers.doc_arrays import is_placeholder
 from .gold import GoldReader
 from .score_weights import check_score_weights
+from .shared_keys import warn_of_deleted_spans
 from .state import set_labels
 from .survey import Survey, survey
 
@@ -51,6 +52,7 @@ def initialize(
     pipe.gold_reader = GoldReader(pipe.name)
     pipe.gold_reader.report_survey(found, settings, codec, set(wanted))
     if nlp is not None:
+        warn_of_deleted_spans(nlp, pipe)
         check_score_weights(nlp, pipe, get_examples)
     head.set_dim("nO", len(wanted))
     pipe.model.initialize(X=_sample(get_examples(), pipe))

@@ -1,9 +1,9 @@
 """Settings of a loaded component: those that were stored, or those of its config?
 
 `cfg` holds the settings that were in use when a component was stored, `config.cfg`
-those that it was made with. They differ after tuning, which changes `cfg` only. So `cfg`
-counts, unless somebody has changed the config since. To notice that, the settings that
-a component was made with are stored beside those in use.
+those that it was made with. They differ after tuning, which changes `cfg` only. So
+`cfg` counts, unless somebody has changed the config since. To notice that, the settings
+that a component was made with are stored beside those in use.
 """
 
 import json
