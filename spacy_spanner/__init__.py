@@ -34,7 +34,7 @@ _PUBLIC: Dict[str, str] = {
     "read_docs": "corpus.conversion",
     "render_card": "evaluation.card",
     "score_spans": "evaluation.scorer",
-    "scores_of": "pipeline.scores",
+    "scores_of": "pipeline.span_scores",
     "tune": "evaluation.tuning",
     "write_report": "evaluation.report.page",
 }

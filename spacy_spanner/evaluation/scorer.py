@@ -19,7 +19,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..pipeline.annotations import annotated_spans
-from ..pipeline.scores import scores_of
+from ..pipeline.span_scores import scores_of
 from ..settings import DEFAULT_SPANS_KEY
 from ..spans.table import Floats
 from .counts import (

@@ -12,7 +12,7 @@ from spacy.training import Example
 from ..settings import SpanSettings
 from ..spans.overlap import by_length, by_preference, choose_in_order, conflicts
 from ..spans.table import SpanTable
-from .scores import scores_of, write_scores
+from .span_scores import scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
 SCORE_OF_OTHERS = 1.0

@@ -13,7 +13,7 @@ from thinc.api import Model
 from ..models.codec import SpanCodec
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings, defaults_of, expand
 from .component import SpanRecognizer
-from .scores import register_scores
+from .span_scores import register_scores
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
     f"spans_{DEFAULT_SPANS_KEY}_f": 1.0,

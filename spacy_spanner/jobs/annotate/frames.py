@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Optional
 from spacy.tokens import Doc
 
 from ...corpus.writers import json_span
-from ...pipeline.scores import scores_of
+from ...pipeline.span_scores import scores_of
 
 Columns = Dict[str, List[Any]]
 
