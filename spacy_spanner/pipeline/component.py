@@ -2,18 +2,7 @@
 
 from copy import deepcopy
 from functools import partial
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Type,
-)
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Type
 
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
@@ -65,7 +54,7 @@ class SpanRecognizer(TrainablePipe):
         *,
         codec_type: Type[Any],
         scorer: Optional[Callable] = None,
-        defaults: Optional[Mapping[str, Any]] = None,
+        defaults: Optional[Dict[str, Any]] = None,
         **settings: Any,
     ) -> None:
         """Compose a component.
@@ -75,7 +64,7 @@ class SpanRecognizer(TrainablePipe):
         name (str): name of the component in the pipeline.
         codec_type (Type[SpanCodec]): the codec's class; its fields are settings.
         scorer (Optional[Callable]): scoring function.
-        defaults (Optional[Mapping[str, Any]]): the defaults of the factory.
+        defaults (Optional[Dict[str, Any]]): the defaults of the factory.
         **settings: see `SpanSettings` and the codec.
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
