@@ -12,7 +12,9 @@ class ComponentErrors:
         "'{component}' has no annotation to learn from: none of the {examples} "
         "examples has the span group doc.spans['{key}'] or entities in doc.ents. "
         "Existing span groups: {existing}. Set 'spans_key' of the component to the "
-        "group with your entities, or annotate doc.ents."
+        "group with your entities, or annotate doc.ents. To initialize without data, "
+        "list the labels in [initialize.components.{component}.labels], or add them "
+        "with add_label."
     )
     SP004 = (
         "'{component}' found no labels: the {examples} examples are annotated, but "
@@ -190,6 +192,18 @@ class ComponentWarnings:
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
     SW007 = "{name} is deprecated and will be removed in the next release. {instead}"
+    SW008 = (
+        "'{component}': these settings of the config are not used, because the stored "
+        "component has others in its cfg, which may have been tuned: {ignored}. To use "
+        "those of the config, set them in nlp.get_pipe('{component}').cfg after "
+        "loading. To keep the stored ones without this warning, store the pipeline "
+        "again."
+    )
+    SW009 = (
+        "'{component}' deletes the spans that earlier components ({earlier}) have "
+        "written to doc.spans['{key}']. To keep them, set overwrite = false for "
+        "'{component}', or give it a spans_key of its own."
+    )
     SW040 = (
         "Some windows contain more entities than the {spans} spans that are denoised "
         "at a time, so no sampling step can find all of them. Increase 'spans' of the "

@@ -126,9 +126,8 @@ def _example(package: Optional[str], key: str) -> str:
         "import spacy\n\n"
         f"nlp = spacy.load({place}\n"
         'doc = nlp("...")\n'
-        f'group = doc.spans["{key}"]\n'
-        'for span, score in zip(group, group.attrs["scores"]):\n'
-        "    print(span.text, span.label_, round(float(score), 3))\n"
+        f'for span in doc.spans["{key}"]:\n'
+        "    print(span.text, span.label_, span._.score)\n"
         "```"
     )
 

@@ -9,6 +9,7 @@ from spacy.training import Corpus, Example
 
 from ..errors import Errors
 from ..pipeline.component import SpanRecognizer
+from ..pipeline.shared_keys import group_written_by
 from ..settings import DEFAULT_SPANS_KEY
 from .counts import Reading
 from .scorer import annotated_examples, read_example
@@ -65,15 +66,6 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
         existing = ", ".join(map(repr, keys)) or "none"
         raise ValueError(Errors.SP071.format(pipeline=pipeline, keys=existing))
     return sources[-1]
-
-
-def group_written_by(pipe: Any) -> Optional[str]:
-    """RETURNS (Optional[str]): key of the span group that a component writes."""
-    cfg = getattr(pipe, "cfg", None)
-    if isinstance(cfg, dict) and isinstance(cfg.get("spans_key"), str):
-        return cfg["spans_key"]
-    key = getattr(pipe, "key", None)  # spaCy's span_ruler
-    return getattr(pipe, "spans_key", key) if isinstance(key, str) else None
 
 
 def span_components(nlp: Language) -> Dict[str, Any]:

@@ -1,6 +1,5 @@
 """Score predicted spans: overall, by type, length and nesting, and calibration."""
 
-from itertools import zip_longest
 from typing import (
     Any,
     Callable,
@@ -19,7 +18,8 @@ from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.util import registry
 
-from ..pipeline.annotations import annotated_spans, scores_of
+from ..pipeline.annotations import annotated_spans
+from ..pipeline.span_scores import scores_of
 from ..settings import DEFAULT_SPANS_KEY
 from ..spans.table import Floats
 from .counts import (
@@ -114,9 +114,9 @@ def read_example(example: Example, key: str) -> Reading:
         (span.start, span.end, span.label_)
         for span in annotated_spans(example.reference, key) or []
     }
-    group = predicted_spans(example.predicted, key)
     reading = Reading(gold, {}, [])
-    for span, score in zip_longest(group, scores_of(group)):
+    doc = example.predicted
+    for span, score in zip(predicted_spans(doc, key), scores_of(doc, key)):
         # One at a time, as the result does not refer to the input spans.
         aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
         if aligned:

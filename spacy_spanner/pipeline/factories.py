@@ -14,6 +14,7 @@ from ..models.codec import SpanCodec
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings, defaults_of, expand
 from .component import SpanRecognizer
 from .requirements import add_requirements
+from .span_scores import register_scores
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
     f"spans_{DEFAULT_SPANS_KEY}_f": 1.0,
@@ -88,12 +89,14 @@ def _component_maker(
         RETURNS (SpanRecognizer): the component.
         """
         add_requirements(nlp, model)
+        register_scores()
         return SpanRecognizer(
             nlp.vocab,
             model,
             name,
             codec_type=codec_type,
             scorer=scorer,
+            defaults=settings,
             **{**settings, **chosen},
         )
 

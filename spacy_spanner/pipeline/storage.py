@@ -18,6 +18,7 @@ from ..errors import Errors, Warnings
 from ..files import staged_folder
 from ..layers.torch_shim import torch_module
 from ..training.owners import torch_shims
+from .overrides import MADE_WITH, merge_stored
 from .state import require_same_labels
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
@@ -81,7 +82,9 @@ def load_whole(
         require_same_labels(before, pipe.labels, pipe.name)
         raise
     if CFG not in exclude:
-        pipe.cfg.update(read_cfg(parts))
+        pipe.cfg.pop(MADE_WITH, None)
+        stored = read_cfg(parts)
+        pipe.cfg.update(merge_stored(stored, pipe.made_with, pipe.defaults, pipe.name))
     require_numbers(pipe.model, pipe.name)
     require_same_labels(head.maybe_get_dim("nO"), pipe.labels, pipe.name)
     _ = pipe.settings  # checks all settings

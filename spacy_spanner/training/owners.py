@@ -74,20 +74,23 @@ def components_around(model: Model, call: FrameType) -> List[Named]:
     """Find the component of a model among the variables of a call and its callers:
     training loops hold a pipeline or a component.
 
-    RETURNS (List[Tuple[str, Any]]): names and components of its pipeline, the
-        component alone, or nothing.
+    RETURNS (List[Tuple[str, Any]]): names and components of its pipeline; without a
+        pipeline the component alone, or nothing.
     """
+    alone: List[Named] = []
     for frame, _ in walk_stack(call):
         for value in list(frame.f_locals.values()):
             found: List[Named] = []
             # By type: `isinstance` would run the code of proxies, which may fail.
             if issubclass(type(value), Language):
-                found = value.components
+                found = list(value.components)
             elif issubclass(type(value), Pipe):
                 found = [(getattr(value, "name", ""), value)]
             if any(getattr(pipe, "model", None) is model for _, pipe in found):
-                return list(found)
-    return []
+                if issubclass(type(value), Language):
+                    return found
+                alone = alone or found
+    return alone
 
 
 def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:

@@ -9,7 +9,8 @@ from spacy.tokens import Doc
 from spacy.util import load_model
 
 from ...errors import Errors
-from ...evaluation.predicting import find_source, group_written_by
+from ...evaluation.predicting import find_source
+from ...pipeline.shared_keys import group_written_by
 from .frames import Columns, add_columns, columns_of, span_rows
 from .messages import Annotated, Document
 
