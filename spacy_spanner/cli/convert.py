@@ -103,8 +103,7 @@ def convert(
 
     RAISES (ValueError): an error that names file and line, if it concerns a file.
     """
-    import spacy
-
+    from ..corpus.bare_language import BareLanguage
     from ..corpus.conversion import convert_corpus
     from ..corpus.options import DocOptions, ReadOptions
     from ..corpus.records import LostSpans
@@ -118,7 +117,7 @@ def convert(
     return convert_corpus(
         source,
         target,
-        spacy.blank(lang),
+        BareLanguage(lang),
         format=format or None,
         to=to or None,
         read_options=ReadOptions(**_fields_of(ReadOptions, choices)),

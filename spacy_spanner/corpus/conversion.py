@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from .bare_language import AnyLanguage
 from .documents import to_docs, written_with_spaces
 from .formats.catalogue import FORMATS, detect_format, find_files
 from .formats.spacy_docs import load_docs
@@ -87,7 +87,7 @@ def read_records(
 
 def read_docs(
     source: Path,
-    nlp: Language,
+    nlp: AnyLanguage,
     *,
     format: Optional[str] = None,
     read_options: ReadOptions = READ_DEFAULTS,
@@ -98,8 +98,8 @@ def read_docs(
     """Read a file or a folder as documents.
 
     source (Path): file or folder.
-    nlp (Language): provides the vocabulary, the tokenizer for sources without tokens,
-        and whether the language is written with spaces.
+    nlp (AnyLanguage): provides the vocabulary, the tokenizer for sources without
+        tokens, and whether the language is written with spaces.
     format (Optional[str]): format of the source, a key of `FORMATS`; None to detect it.
     read_options (ReadOptions): how to read.
     doc_options (DocOptions): how to build documents.
@@ -138,7 +138,7 @@ def read_plain_docs(path: Path) -> Iterator[Doc]:
 def convert_corpus(
     source: Path,
     target: Path,
-    nlp: Language,
+    nlp: AnyLanguage,
     *,
     format: Optional[str] = None,
     to: Optional[str] = None,
