@@ -11,6 +11,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
+from ..evaluation.tables import amount
 from .shell import CODE, FORCE, KEY, MODEL, app, plain_errors, track_amounts
 
 if TYPE_CHECKING:
@@ -170,8 +171,8 @@ def annotate(
     with prepared(request, force=force) as run:
         reports = list(run.finished)
         if reports:
-            done = f"{len(reports):,} of {len(run.parts):,}"
-            msg.info(f"Resuming: {done} parts are already finished")
+            done = f"{len(reports):,} of {amount(len(run.parts), 'part')}"
+            msg.info(f"Resuming: {done} already finished")
         try:
             for report in track(run, engine):
                 reports.append(report)
@@ -212,13 +213,15 @@ def report_outcome(
     RAISES (SystemExit): with code 1 if more documents failed than tolerated.
     """
     if len(reports) < n_parts:
-        parts = f"{len(reports):,} of {n_parts:,} parts are finished"
+        parts = f"{len(reports):,} of {amount(n_parts, 'part')} finished"
         msg.info(f"{parts}. Run the same command again to continue")
         raise typer.Exit(STOPPED)
     documents, failed = total(reports, "documents"), total(reports, "failed")
     words, spans = total(reports, "words"), total(reports, "spans")
     msg.good(
-        f"{documents:,} documents, {words:,} words, {spans:,} spans", f"in {output}"
+        f"{amount(documents, 'document')}, {amount(words, 'word')}, "
+        f"{amount(spans, 'span')}",
+        f"in {output}",
     )
     path = output / "errors.jsonl"
     if failed > tolerance * (documents + failed):
@@ -227,7 +230,7 @@ def report_outcome(
         )
         msg.fail(message, exits=1)
     if failed:
-        msg.warn(f"{failed:,} documents failed: see {path}")
+        msg.warn(f"{amount(failed, 'document')} failed: see {path}")
 
 
 def total(reports: "List[Report]", name: str) -> int:

@@ -9,6 +9,7 @@ import typer
 from wasabi import msg
 
 from ..errors import Errors
+from ..evaluation.tables import amount
 from .shell import app
 
 if TYPE_CHECKING:
@@ -153,12 +154,13 @@ def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> N
     RAISES (SystemExit): with code 1 if more entities are lost than tolerated.
     """
     msg.good(
-        f"{summary.documents:,} documents, {summary.tokens:,} tokens, "
-        f"{summary.spans:,} entities",
+        f"{amount(summary.documents, 'document')}, {amount(summary.tokens, 'token')}, "
+        f"{amount(summary.spans, 'entity', 'entities')}",
         f"in {target}",
     )
     if summary.empty:
-        msg.info(f"{summary.empty:,} documents without tokens were skipped")
+        skipped = amount(summary.empty, "document was", "documents were")
+        msg.info(f"{skipped} skipped, for lack of tokens")
     if summary.lost.reasons:
         rows = summary.lost.reasons.most_common()
         msg.warn(f"Some entities were not written; they are listed in {table}")

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Optional
 import typer
 from wasabi import msg
 
+from ..evaluation.tables import amount
 from .shell import CODE, FORCE, TAKES_OVERRIDES, app, plain_errors, ready
 
 TO_SCREEN = Path("-")
@@ -83,7 +84,7 @@ def debug_data_cli(
         write_json(output, [as_json(check) for check in checks])
     levels = [finding.level for check in checks for finding in check.findings]
     wrong = levels.count("error") + (levels.count("warning") if strict else 0)
-    msg.text(f"{levels.count('error')} errors, {levels.count('warning')} warnings")
+    msg.text(", ".join(amount(levels.count(x), x) for x in ("error", "warning")))
     if wrong:
         raise typer.Exit(1)
 

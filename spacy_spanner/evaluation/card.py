@@ -10,7 +10,7 @@ from spacy.util import registry
 
 from ..pipeline.state import NO_SETTINGS
 from .predicting import span_components
-from .tables import markdown_table, percent
+from .tables import amount, markdown_table, percent
 
 # Notes that begin with this line were generated, others were written by the user.
 FIRST_LINE = "## Spans"
@@ -124,8 +124,8 @@ def _data(nlp: Language, pipe: Any) -> str:
     lines = [", ".join(named)] if named else []
     if seen:
         lines.append(
-            f"{seen['documents']:,} training documents, {seen['annotated']:,} of them "
-            f"annotated, with {seen['spans']:,} spans"
+            f"{amount(seen['documents'], 'training document')}, {seen['annotated']:,} "
+            f"of them annotated, with {amount(seen['spans'], 'span')}"
         )
     return ". ".join(lines) + "." if lines else "Not recorded."
 

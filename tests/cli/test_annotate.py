@@ -30,7 +30,7 @@ def test_annotate_reads_what_is_named(plain_model: Path, tmp_path: Path) -> None
     n_spans = sum(len(row["spans"]) for row in rows)
     assert f"2 documents, 11 words, {n_spans} spans" in printed
     again = run("annotate", plain_model, tmp_path / "in", "-o", tmp_path / "out")
-    assert "Resuming: 1 of 1 parts are already finished" in again
+    assert "Resuming: 1 of 1 part already finished" in again
     assert f"2 documents, 11 words, {n_spans} spans" in again
 
 
@@ -68,7 +68,7 @@ def test_annotate_fails_after_the_work_where_too_much_has_failed(
     assert "1 of 10 documents failed" in " ".join(printed.split())
     assert len(results(tmp_path / "out")) == 9
     printed = run(*words, "--tolerance", 0.1)
-    assert "1 documents failed" in printed
+    assert "1 document failed" in printed
 
 
 @pytest.mark.parametrize(

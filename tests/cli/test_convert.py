@@ -110,7 +110,7 @@ def test_convert_counts_what_the_target_cannot_hold(tmp_path: Path) -> None:
     path.write_text(json.dumps(item))
     done = run("convert", path, tmp_path / "out.conll", "--window", "doc")
     assert done.exit_code == 1
-    assert "6 tokens, 1 entities" in done.output
+    assert "6 tokens, 1 entity" in done.output
     assert "[SP054] 1 of 2 entities are lost" in " ".join(done.output.split())
 
 

@@ -216,3 +216,9 @@ def test_report_of_spancat(tmp_path: Path) -> None:
     assert found.metrics["scores"]["reliability"]
     assert found.metrics["thresholds"]["current"] == 0.0
     assert (tmp_path / "out" / "figures" / "threshold.svg").exists()
+
+
+def test_report_counts_one_in_the_singular(tmp_path: Path) -> None:
+    evaluate_words(tmp_path, ruler(), ["Boston"], [[(0, 1, "GPE")]], "ruler")
+    html = (tmp_path / "out" / "report.html").read_text(encoding="utf8")
+    assert ": 1 document, 1 token, 1 gold span under" in html
