@@ -52,7 +52,7 @@ def add_command(
         from ..jobs.search.search import run_variants
         from ..jobs.search.trials import Plan
 
-        with ready(gpu_id, code_path):
+        with ready(gpu_id, code_path, folder=output):
             plan = Plan(config, parse_config_overrides(ctx.args), test, component)
             variants = make_variants(plan, values)
             finish(output, run_variants(plan, variants, output, track=track))

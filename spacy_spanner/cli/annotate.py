@@ -12,7 +12,7 @@ from wasabi import msg
 
 from ..errors import Errors
 from ..evaluation.tables import amount
-from .shell import CODE, FORCE, KEY, MODEL, app, plain_errors, track_amounts
+from .shell import CODE, FORCE, KEY, MODEL, app, fail, plain_errors, track_amounts
 
 if TYPE_CHECKING:
     from ..jobs.annotate.messages import Report
@@ -209,8 +209,8 @@ def report_outcome(
 ) -> None:
     """Print the result of a run.
 
-    RAISES (Exit): with code 130 if the run is not complete.
-    RAISES (SystemExit): with code 1 if more documents failed than tolerated.
+    RAISES (Exit): with code 130 if the run is not complete, with code 1 if more
+        documents failed than tolerated.
     """
     if len(reports) < n_parts:
         parts = f"{len(reports):,} of {amount(n_parts, 'part')} finished"
@@ -228,7 +228,7 @@ def report_outcome(
         message = Errors.SP129.format(
             failed=failed, total=documents + failed, tolerance=tolerance, path=path
         )
-        msg.fail(message, exits=1)
+        fail(message)
     if failed:
         msg.warn(f"{amount(failed, 'document')} failed: see {path}")
 

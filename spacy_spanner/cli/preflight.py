@@ -10,8 +10,6 @@ from wasabi import msg
 from ..evaluation.tables import amount
 from .shell import CODE, FORCE, TAKES_OVERRIDES, app, plain_errors, ready
 
-TO_SCREEN = Path("-")
-
 
 @app.command("init-config")
 def init_config_cli(
@@ -37,20 +35,27 @@ def init_config_cli(
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
-    from ..files import require_absent, write_text
+    from ..files import (
+        STANDARD_OUTPUT,
+        require_absent,
+        require_writable,
+        write_text,
+    )
     from ..preflight.config_text import write_config
     from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
     wishes = Wishes(model, lang, encoder, gpu, window, given, spans_key, steps)
     with plain_errors():
-        if output != TO_SCREEN and not force:
-            require_absent(output)
+        if output != STANDARD_OUTPUT:
+            require_writable(output, folder=False)
+            if not force:
+                require_absent(output)
         text = write_config(build_config(wishes), wishes.heading(output.name))
-    if output == TO_SCREEN:
-        sys.stdout.write(text)
-        return
-    write_text(output, text)
+        if output == STANDARD_OUTPUT:
+            sys.stdout.write(text)
+            return
+        write_text(output, text)
     msg.good(f"Wrote {output}")
 
 
@@ -74,14 +79,16 @@ def debug_data_cli(
     """
     from spacy.cli._util import parse_config_overrides
 
-    from ..files import write_json
+    from ..files import require_writable, write_json
     from ..preflight.data_check import debug_data
 
     with ready(code=code_path):
+        if output is not None:
+            require_writable(output, folder=False)
         checks = debug_data(config, parse_config_overrides(ctx.args), test=test)
-    show(checks)
-    if output is not None:
-        write_json(output, [as_json(check) for check in checks])
+        show(checks)
+        if output is not None:
+            write_json(output, [as_json(check) for check in checks])
     levels = [finding.level for check in checks for finding in check.findings]
     wrong = levels.count("error") + (levels.count("warning") if strict else 0)
     msg.text(", ".join(amount(levels.count(x), x) for x in ("error", "warning")))

@@ -45,6 +45,7 @@ def sweep_cli(
     """
     from spacy.cli._util import import_code, parse_config_overrides
 
+    from ..files import require_writable
     from ..jobs.search.search import Search, run_search
     from ..jobs.search.space import read_space
     from ..jobs.search.trials import Machine, Plan
@@ -54,6 +55,7 @@ def sweep_cli(
     if engine not in ("local", "ray"):
         raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
     with plain_errors():
+        require_writable(output, folder=True)
         runner = make_engine(engine, address, cpus, gpus, grace, reduction)
         import_code(code_path)
         found = read_space(space)

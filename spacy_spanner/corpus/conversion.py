@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import Dict, Iterator, List, NamedTuple, Optional
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from ..files import naming_output
 from .bare_language import AnyLanguage
 from .documents import to_docs, written_with_spaces
 from .formats.catalogue import FORMATS, detect_format, find_files
@@ -18,6 +19,12 @@ from .spacy_files import SHARD_TOKENS, SpacyWriter
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 
 TARGETS = ("spacy", "brat", "jsonl", "conll")
+# Formats by the suffix of the target.
+SUFFIXES: Dict[str, str] = {
+    ".spacy": "spacy",
+    **dict.fromkeys((".jsonl", ".json"), "jsonl"),
+    **dict.fromkeys((".conll", ".iob2", ".bio", ".tsv"), "conll"),
+}
 LONGEST_TEXT = 10**9
 
 
@@ -161,6 +168,8 @@ def convert_corpus(
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note, read_options.encoding)
     to = check_choice("to", to or target_format(target), TARGETS)
+    if source.is_dir():
+        _require_unread(target, find_files(source, FORMATS[name]), to == name)
     lean = name != "spacy"
     writer = make_writer(
         target, to, doc_options, shard_tokens=shard_tokens, lean=lean, lost=account
@@ -174,25 +183,38 @@ def convert_corpus(
         lost=account,
         note=note,
     )
-    return _write_all(docs, writer, doc_options.spans_key, account)
+    return _write_all(docs, writer, target, doc_options.spans_key, account)
+
+
+def _require_unread(target: Path, sources: List[Path], same_format: bool) -> None:
+    """RAISES (ValueError): SP144 if an existing target would be read as a source.
+
+    same_format (bool): whether a source that is a folder can contain the target.
+    """
+    place = target.resolve()
+    for source in [source.resolve() for source in sources]:
+        inside = same_format and place.exists() and source in place.parents
+        if inside or place == source or place in source.parents:
+            raise ValueError(Errors.SP144.format(output=target, source=source))
 
 
 def _write_all(
-    docs: Iterator[Doc], writer: Writer, key: str, lost: LostSpans
+    docs: Iterator[Doc], writer: Writer, target: Path, key: str, lost: LostSpans
 ) -> Summary:
     n_docs = n_tokens = n_spans = n_empty = 0
     try:
-        for doc in docs:
-            if not len(doc):
-                n_empty += 1
-                continue
-            before = lost.n_listed
-            writer.add(doc)
-            n_docs += 1
-            n_tokens += len(doc)
-            n_lost = lost.n_listed - before
-            n_spans += len(doc.spans.get(key) or ()) - n_lost
-        writer.close()
+        with naming_output(target, reading=True):
+            for doc in docs:
+                if not len(doc):
+                    n_empty += 1
+                    continue
+                before = lost.n_listed
+                writer.add(doc)
+                n_docs += 1
+                n_tokens += len(doc)
+                n_lost = lost.n_listed - before
+                n_spans += len(doc.spans.get(key) or ()) - n_lost
+            writer.close()
     except BaseException:  # including KeyboardInterrupt
         writer.discard()
         raise
@@ -227,7 +249,16 @@ def make_writer(
 
 
 def target_format(target: Path) -> str:
-    """RETURNS (str): the format of a target, by its name."""
-    if target.suffix in (".jsonl", ".json"):
-        return "jsonl"
-    return "conll" if target.suffix in (".conll", ".iob2", ".bio", ".tsv") else "spacy"
+    """RETURNS (str): the format of a target, by its name.
+
+    RAISES (ValueError): SP142 for an unknown suffix, unless it is that of a folder.
+    """
+    if target.is_dir() or not target.suffix:
+        return "spacy"
+    if target.suffix not in SUFFIXES:
+        raise ValueError(
+            Errors.SP142.format(
+                target=target, suffix=target.suffix, suffixes=", ".join(SUFFIXES)
+            )
+        )
+    return SUFFIXES[target.suffix]
