@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from ..errors import Errors
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
+from .hub import fetch_options
 from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
 # Encoders with relative positions accept inputs of any length.
@@ -174,9 +175,10 @@ class PretrainedShim(TorchShim):
         except ImportError as error:
             raise ImportError(Errors.SP014.format(name=self.name)) from error
         path = resolve_name(self.name)
+        options = fetch_options(path)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True)
-            transformer = AutoModel.from_pretrained(path)
+            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **options)
+            transformer = AutoModel.from_pretrained(path, **options)
         except (OSError, ValueError) as error:
             message = Errors.SP015.format(name=self.name, problem=error)
             raise ValueError(message) from error

@@ -67,7 +67,7 @@ class JobErrors:
     )
     SP123 = (
         "{what} needs the package {package}, which is not installed. Install it with: "
-        "pip install spacy-spanner[ray]"
+        "pip install spacy-spanner[{extra}]"
     )
     SP124 = (
         "{folder} contains the results of a different run: {differences}. Choose "
@@ -156,4 +156,8 @@ class JobWarnings:
     SW130 = (
         "{failed} of {trials} trials failed: {names}. Each has a log.txt in its folder "
         "in {folder}. Start the sweep again to repeat them."
+    )
+    SW141 = (
+        "The output has its own fields {names}, so those of the input are not kept. "
+        "Rename them in the input to keep them."
     )

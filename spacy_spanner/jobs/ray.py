@@ -21,7 +21,7 @@ def require_ray(library: str) -> Any:
         importlib.import_module(f"ray.{library}")
         return importlib.import_module("ray")
     except ImportError as error:
-        message = Errors.SP123.format(what="The engine ray", package="ray")
+        message = Errors.SP123.format(what="The engine ray", package="ray", extra="ray")
         raise ValueError(message) from error
 
 

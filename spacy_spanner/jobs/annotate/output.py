@@ -7,7 +7,18 @@ finished, with its file and its errors complete, or it is done again.
 import json
 import shutil
 from pathlib import Path
-from typing import Any, ContextManager, Dict, Iterable, List, NamedTuple, Optional
+from typing import (
+    Any,
+    BinaryIO,
+    ContextManager,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Set,
+)
 
 from ...files import locked, read_json, staged_file, write_json, write_text
 from .messages import Report
@@ -82,6 +93,27 @@ class OutputFolder(NamedTuple):
         except (OSError, ValueError, TypeError):  # missing, or torn by a power failure
             return None
         return report if self.shard(part).is_file() else None
+
+    def move_shards(
+        self, reports: Iterable[Report], stream: BinaryIO
+    ) -> Iterator[Report]:
+        """Write the files of finished parts to a stream, in the order of the parts, and
+        delete them.
+
+        reports (Iterable[Report]): of all parts, in any order.
+        YIELDS (Report): the same.
+        """
+        finished: Set[int] = set()
+        following = 0
+        for report in reports:
+            finished.add(report.part)
+            while following in finished:
+                with self.shard(following).open("rb") as file:
+                    shutil.copyfileobj(file, stream)
+                self.shard(following).unlink()
+                following += 1
+            stream.flush()
+            yield report
 
     def collect_errors(self, parts: Iterable[int]) -> None:
         """Join the errors of these parts to one file."""

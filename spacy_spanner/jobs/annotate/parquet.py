@@ -29,7 +29,9 @@ def require_pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        message = Errors.SP123.format(what="Parquet", package="pyarrow")
+        message = Errors.SP123.format(
+            what="Parquet", package="pyarrow", extra="parquet"
+        )
         raise ValueError(message) from error
     return pyarrow
 

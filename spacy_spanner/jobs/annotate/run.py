@@ -153,6 +153,7 @@ def _identity(request: Request, sources: Sequence[Source]) -> Dict[str, Any]:
         "text-field": request.fields.text,
         "id-field": request.fields.id,
         "text": request.with_text,
+        "keep-fields": request.fields.keep or None,  # older runs did not store it
         "part-size": request.part_size,
     }
 
