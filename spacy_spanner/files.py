@@ -52,12 +52,14 @@ def naming_output(target: Path, *, reading: bool = False) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Without a number, it is not an error of the system, or already has a code.
-        if error.errno is None or (reading and error.errno not in OF_WRITING):
+        # A file of a draft was named: name the output instead.
+        named = error.errno is None and isinstance(error.__cause__, OSError)
+        system: Any = error.__cause__ if named else error
+        if system.errno is None or (reading and system.errno not in OF_WRITING):
             raise
-        problem = os.strerror(error.errno)
+        problem = os.strerror(system.errno)
         message = Errors.SP143.format(path=target, problem=problem)
-        raise type(error)(message) from error
+        raise type(system)(message) from system
 
 
 def require_writable(output: Path, *, folder: bool, whole: bool = False) -> None:

@@ -55,11 +55,16 @@ def plain_errors() -> Iterator[None]:
     """Print errors with a code, and those of the system about a file, and exit with
     code 1; raise all other errors.
     """
+    from configparser import InterpolationError
+
     from spacy.cli._util import show_validation_error
+    from thinc.api import ConfigValidationError
 
     try:
-        with show_validation_error(hint_fill=False):
-            yield
+        yield
+    except (ConfigValidationError, InterpolationError):
+        with redirect_stdout(sys.stderr), show_validation_error(hint_fill=False):
+            raise
     except (ValueError, OSError, ImportError) as error:
         if CODED.match(str(error)):
             fail(str(error))

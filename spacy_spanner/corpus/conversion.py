@@ -168,7 +168,8 @@ def convert_corpus(
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note, read_options.encoding)
     to = check_choice("to", to or target_format(target), TARGETS)
-    if source.is_dir():
+    # A folder may be converted into itself.
+    if source.is_dir() and source.resolve() != target.resolve():
         _require_unread(target, find_files(source, FORMATS[name]), to == name)
     lean = name != "spacy"
     writer = make_writer(

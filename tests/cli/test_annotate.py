@@ -99,7 +99,8 @@ def choices(**changes: object) -> dict:
     values = {"model": "m", "inputs": ["a"], "output": Path("o"), "to": "jsonl"}
     values.update(engine="local", n_process=None, min_process=None, num_gpus=0.0)
     values.update(threads=None, ray_address=None, spans_key=None, text_field="text")
-    values.update(id_field="", lines=False, text=True, batch_size=None, part_mb=None)
+    values.update(id_field="", lines=False, text=True, keep_fields=False)
+    values.update(batch_size=None, part_mb=None)
     return {**values, "memory_zone": True, "code_path": None, **changes}
 
 
