@@ -85,12 +85,11 @@ def test_annotate_goes_on_after_any_end(
 
 MEMORY = """
 import json, resource, sys
-from spacy_spanner.cli.annotate import annotate, make_engine, make_request
+from spacy_spanner.cli.annotate import annotate
 from tests.cli.test_annotate import choices
 from pathlib import Path
 model, path, output = sys.argv[1:]
-given = choices(model=model, inputs=[path], output=Path(output))
-annotate(make_request(given), make_engine(given))
+annotate(choices(model=model, inputs=[path], output=Path(output)))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
