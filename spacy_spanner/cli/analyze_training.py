@@ -12,7 +12,7 @@ from wasabi import msg
 
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
-from .shell import CODE, GPU, TAKES_OVERRIDES, ready, track
+from .shell import CODE, GPU, TAKES_OVERRIDES, parse_numbers, ready, track
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 TEST = typer.Option(None, "--test", "-t", help="Test data for the best model")
@@ -105,7 +105,7 @@ def with_each_seed(plan: Any, text: str) -> List[Any]:
     """RETURNS (List[Variant]): a training for each seed."""
     from ..jobs.search.variants import seed_variants
 
-    return seed_variants(numbers(text))
+    return seed_variants(parse_numbers(text, "seeds", least=1))
 
 
 def with_less_data(plan: Any, text: str) -> List[Any]:
@@ -113,7 +113,7 @@ def with_less_data(plan: Any, text: str) -> List[Any]:
     from ..jobs.search.one_trial import count_documents
     from ..jobs.search.variants import size_variants
 
-    return size_variants(count_documents(plan), numbers(text))
+    return size_variants(count_documents(plan), parse_numbers(text, "seeds", least=1))
 
 
 def write_training(output: Path, runs: Accounts) -> None:
@@ -155,14 +155,6 @@ def write_sizes(output: Path, runs: Accounts) -> None:
     points = {name: summarize(group)["f"] for name, group in by_name(runs).items()}
     data = {"summary": points, "runs": runs}
     write_analysis(output, "sizes", data, sizes_figure(points))
-
-
-def numbers(text: str) -> List[int]:
-    """RETURNS (List[int]): integers separated by commas."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise typer.BadParameter(f"not integers separated by commas: {text}") from error
 
 
 add_command(

@@ -4,14 +4,14 @@ import json
 import os
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
 from ..evaluation.tables import amount
-from .shell import app, fail, plain_errors
+from .shell import app, fail, parse_numbers, plain_errors
 
 if TYPE_CHECKING:
     from ..corpus.conversion import Summary
@@ -138,20 +138,6 @@ def convert(
 def _fields_of(options: Any, choices: Dict[str, Any]) -> Dict[str, Any]:
     names = {field.name for field in fields(options)}
     return {name: value for name, value in choices.items() if name in names}
-
-
-def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
-    """RETURNS (Tuple[int, ...]): the integers of a comma-separated list.
-
-    RAISES (ValueError): SP062 if there is anything else.
-    """
-    parts = text.replace(",", " ").split()
-    if not all(part.lstrip("-").isdecimal() for part in parts):
-        message = Errors.SP062.format(
-            name=name, choices="integers separated by commas", value=text
-        )
-        raise ValueError(message)
-    return tuple(map(int, parts))
 
 
 def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> None:

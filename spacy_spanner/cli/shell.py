@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, redirect_stdout
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Sequence
+from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Sequence, Tuple
 
 import typer
 from tqdm import tqdm
@@ -92,6 +92,23 @@ def ready(
         setup_gpu(gpu, silent=True)
         import_code(code)
         yield
+
+
+def parse_numbers(text: str, name: str, *, least: int = 0) -> Tuple[int, ...]:
+    """RETURNS (Tuple[int, ...]): the integers of a comma-separated list.
+
+    name (str): the option.
+    least (int): how many it must have.
+    RAISES (ValueError): SP062 if there is anything else, or too little.
+    """
+    parts = text.replace(",", " ").split()
+    known = all(part.removeprefix("-").isdecimal() for part in parts)
+    if not known or len(parts) < least:
+        message = Errors.SP062.format(
+            name=name, choices="integers separated by commas", value=text
+        )
+        raise ValueError(message)
+    return tuple(map(int, parts))
 
 
 def distinct_names(models: Sequence[str]) -> List[str]:
