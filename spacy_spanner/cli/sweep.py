@@ -10,6 +10,7 @@ from .analyze import COMPONENT
 from .shell import CODE, TAKES_OVERRIDES, app, parse_numbers, plain_errors
 
 METRICS = ("f", "p", "r", "macro_f", "flat_f", "nested_f", "ece")
+NAMES = ", ".join(METRICS)
 
 
 # Long for its options; each is a line or two.
@@ -20,9 +21,7 @@ def sweep_cli(
     space: Path = typer.Argument(..., help="Settings to try: a .yml file"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for all results"),
     seeds: Optional[str] = typer.Option(None, help="Override the file's seeds: 0,1,2"),
-    metric: str = typer.Option(
-        "f", help=f"Score on dev to choose by: {', '.join(METRICS)}"
-    ),
+    metric: str = typer.Option("f", help=f"Score on dev to choose by: {NAMES}"),
     test: Optional[Path] = typer.Option(
         None, "--test", "-t", help="Documents to score the best settings on, once"
     ),
@@ -60,7 +59,8 @@ def sweep_cli(
         import_code(code_path)
         found = read_space(space)
         if seeds is not None:
-            found = found._replace(seeds=parse_numbers(seeds, "seeds", least=1))
+            chosen = parse_numbers(seeds, "seeds", least=1)
+            found = found._replace(seeds=list(chosen))
         plan = Plan(config, parse_config_overrides(ctx.args), component=component)
         machine = Machine(gpu or gpus > 0, code_path)
         search = Search(plan, found, metric, output, machine, keep_models)
