@@ -7,18 +7,7 @@ finished, with its file and its errors complete, or it is done again.
 import json
 import shutil
 from pathlib import Path
-from typing import (
-    Any,
-    BinaryIO,
-    ContextManager,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Set,
-)
+from typing import IO, Any, ContextManager, Dict, Iterable, List, NamedTuple, Optional
 
 from ...files import locked, read_json, staged_file, write_json, write_text
 from .messages import Report
@@ -95,22 +84,23 @@ class OutputFolder(NamedTuple):
         return report if self.shard(part).is_file() else None
 
     def move_shards(
-        self, reports: Iterable[Report], stream: BinaryIO
-    ) -> Iterator[Report]:
+        self, reports: Iterable[Report], stream: IO[bytes]
+    ) -> Iterable[Report]:
         """Write the files of finished parts to a stream, in the order of the parts, and
         delete them.
 
         reports (Iterable[Report]): of all parts, in any order.
         YIELDS (Report): the same.
         """
-        finished: Set[int] = set()
+        waiting: Dict[int, Path] = {}
         following = 0
         for report in reports:
-            finished.add(report.part)
-            while following in finished:
-                with self.shard(following).open("rb") as file:
+            waiting[report.part] = self.shard(report.part)
+            while following in waiting:
+                path = waiting.pop(following)
+                with path.open("rb") as file:
                     shutil.copyfileobj(file, stream)
-                self.shard(following).unlink()
+                path.unlink()
                 following += 1
             stream.flush()
             yield report
