@@ -110,27 +110,20 @@ def tune_cli(
 
     Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
+    from .. import files
     from ..evaluation.tuning import Goal, tune
-    from ..files import (
-        new_folder,
-        require_absent,
-        require_apart,
-        require_writable,
-        write_json,
-    )
 
     goal = Goal(beta, precision, per_label, temperature)
     with ready(gpu_id, code_path):
-        # Fail early.
         if not force:
-            require_absent(output)
-        require_apart(output, filter(None, [dev, test]))
-        require_writable(output, folder=True, whole=True)
+            files.require_absent(output)  # fail early
+        files.require_apart(output, filter(None, [dev, test]))
+        files.require_writable(output, folder=True, whole=True)
         nlp = load_model(model)
         found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
-        with new_folder(output, force=force) as folder:
+        with files.new_folder(output, force=force) as folder:
             nlp.to_disk(folder)
-            write_json(folder / "tuning.json", found)
+            files.write_json(folder / "tuning.json", found)
     show_tuning(found)
     if test is None:
         msg.warn(Warnings.SW070.format(dev=dev))

@@ -35,27 +35,22 @@ def init_config_cli(
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
-    from ..files import (
-        STANDARD_OUTPUT,
-        require_absent,
-        require_writable,
-        write_text,
-    )
+    from .. import files
     from ..preflight.config_text import write_config
     from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
     wishes = Wishes(model, lang, encoder, gpu, window, given, spans_key, steps)
     with plain_errors():
-        if output != STANDARD_OUTPUT:
-            require_writable(output, folder=False)
+        if output != files.STANDARD_OUTPUT:
+            files.require_writable(output, folder=False)
             if not force:
-                require_absent(output)
+                files.require_absent(output)
         text = write_config(build_config(wishes), wishes.heading(output.name))
-        if output == STANDARD_OUTPUT:
+        if output == files.STANDARD_OUTPUT:
             sys.stdout.write(text)
             return
-        write_text(output, text)
+        files.write_text(output, text)
     msg.good(f"Wrote {output}")
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional
+from typing import Dict, Iterator, NamedTuple, Optional
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -168,9 +168,7 @@ def convert_corpus(
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note, read_options.encoding)
     to = check_choice("to", to or target_format(target), TARGETS)
-    # A folder may be converted into itself.
-    if source.is_dir() and source.resolve() != target.resolve():
-        _require_unread(target, find_files(source, FORMATS[name]), to == name)
+    _require_unread(target, source, name, to)
     lean = name != "spacy"
     writer = make_writer(
         target, to, doc_options, shard_tokens=shard_tokens, lean=lean, lost=account
@@ -187,15 +185,16 @@ def convert_corpus(
     return _write_all(docs, writer, target, doc_options.spans_key, account)
 
 
-def _require_unread(target: Path, sources: List[Path], same_format: bool) -> None:
-    """RAISES (ValueError): SP144 if an existing target would be read as a source.
-
-    same_format (bool): whether a source that is a folder can contain the target.
+def _require_unread(target: Path, source: Path, format: str, to: str) -> None:
+    """RAISES (ValueError): SP144 if an existing target would be read as a part of the
+    source; but a folder may be converted into itself.
     """
     place = target.resolve()
-    for source in [source.resolve() for source in sources]:
-        inside = same_format and place.exists() and source in place.parents
-        if inside or place == source or place in source.parents:
+    if not source.is_dir() or source.resolve() == place:
+        return
+    for path in [path.resolve() for path in find_files(source, FORMATS[format])]:
+        inside = format == to and place.exists() and path in place.parents
+        if inside or place == path or place in path.parents:
             raise ValueError(Errors.SP144.format(output=target, source=source))
 
 
