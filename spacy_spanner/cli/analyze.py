@@ -44,7 +44,7 @@ def landscape_cli(
     from ..evaluation.predicting import read_corpus
     from ..evaluation.report.figures.analyses import landscape_figure
 
-    with ready(gpu_id, code_path):
+    with ready(gpu_id, code_path, folder=output):
         nlp = load_model(model)
         name, key = component_and_key(nlp, component)
         paths = {"train": train, "dev": dev, "test": test}
@@ -72,7 +72,7 @@ def lengths_cli(
     from ..evaluation.report.figures.analyses import lengths_figure
     from ..jobs.search.one_trial import scores_of
 
-    with ready(gpu_id, code_path):
+    with ready(gpu_id, code_path, folder=output):
         found: Dict[str, Any] = {}
         for model, name in zip(models, distinct_names(models)):
             nlp = load_model(model)
@@ -100,7 +100,7 @@ def offsets_cli(
     from ..evaluation.predicting import find_source, read_corpus, read_predictions
     from ..evaluation.report.figures.scores import offset_figure
 
-    with ready(gpu_id, code_path):
+    with ready(gpu_id, code_path, folder=output):
         nlp = load_model(model)
         key = find_source(nlp, spans_key).key
         gold = read_corpus(data, nlp, key)
@@ -128,7 +128,7 @@ def grid_cli(
     from ..evaluation.report.figures.analyses import grid_figure
     from ..evaluation.settings_grid import parse_axis, settings_grid
 
-    with ready(gpu_id, code_path):
+    with ready(gpu_id, code_path, folder=output):
         axes = {"rows": parse_axis(rows), "columns": parse_axis(columns)}
         nlp = load_model(model)
         name, key = component_and_key(nlp, component)

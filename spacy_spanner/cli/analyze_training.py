@@ -12,7 +12,7 @@ from wasabi import msg
 
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, analyze, show_table, write_analysis
-from .shell import CODE, GPU, TAKES_OVERRIDES, ready, track
+from .shell import CODE, GPU, TAKES_OVERRIDES, parse_numbers, ready, track
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 OUTPUT = typer.Option(
@@ -54,7 +54,7 @@ def add_command(
         from ..jobs.search.trials import Plan
         from ..jobs.spacy_commands import parse_config_overrides
 
-        with ready(gpu_id, code_path):
+        with ready(gpu_id, code_path, folder=output):
             plan = Plan(config, parse_config_overrides(ctx.args), test, component)
             variants = make_variants(plan, values)
             finish(output, run_variants(plan, variants, output, track=track))
@@ -107,7 +107,7 @@ def with_each_seed(plan: Any, text: str) -> List[Any]:
     """RETURNS (List[Variant]): a training for each seed."""
     from ..jobs.search.variants import seed_variants
 
-    return seed_variants(numbers(text))
+    return seed_variants(parse_numbers(text, "seeds", least=1))
 
 
 def with_less_data(plan: Any, text: str) -> List[Any]:
@@ -115,7 +115,7 @@ def with_less_data(plan: Any, text: str) -> List[Any]:
     from ..jobs.search.one_trial import count_documents
     from ..jobs.search.variants import size_variants
 
-    return size_variants(count_documents(plan), numbers(text))
+    return size_variants(count_documents(plan), parse_numbers(text, "seeds", least=1))
 
 
 def write_training(output: Path, runs: Accounts) -> None:
@@ -163,14 +163,6 @@ def write_sizes(output: Path, runs: Accounts) -> None:
     data = {"summary": points, "runs": runs}
     show_table(means_table("training documents", points))
     write_analysis(output, "sizes", data, lambda _: sizes_figure(points))
-
-
-def numbers(text: str) -> List[int]:
-    """RETURNS (List[int]): integers separated by commas."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise typer.BadParameter(f"not integers separated by commas: {text}") from error
 
 
 add_command(

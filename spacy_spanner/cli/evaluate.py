@@ -37,7 +37,7 @@ def evaluate_cli(
     Works with any pipeline that writes span groups. Prints the scores, and writes
     metrics.json, errors.json, report.html, and the figures as PNG and SVG to OUTPUT.
     """
-    with ready(gpu_id, code_path):
+    with ready(gpu_id, code_path, folder=output):
         metrics, comparison = evaluate(
             [model, *([compare] if compare else [])],
             data,
@@ -143,18 +143,20 @@ def tune_cli(
 
     Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
+    from .. import files
     from ..evaluation.tuning import Goal, tune
-    from ..files import new_folder, require_absent, write_json
 
     goal = Goal(beta, precision, per_label, temperature)
     with ready(gpu_id, code_path):
         if not force:
-            require_absent(output)  # fail early
+            files.require_absent(output)  # fail early
+        files.require_apart(output, filter(None, [dev, test]))
+        files.require_writable(output, folder=True, whole=True)
         nlp = load_model(model)
         found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
-        with new_folder(output, force=force) as folder:
+        with files.new_folder(output, force=force) as folder:
             nlp.to_disk(folder)
-            write_json(folder / "tuning.json", found)
+            files.write_json(folder / "tuning.json", found)
     show_tuning(found)
     if test is None:
         msg.warn(Warnings.SW070.format(dev=dev))
@@ -195,9 +197,11 @@ def model_card_cli(
     `spacy package` adds the README.md of a pipeline's folder to the package.
     """
     from ..evaluation.card import render_card
-    from ..files import require_absent, write_text
+    from ..files import require_absent, require_writable, write_text
 
     with ready(code=code_path):
+        if output is not None:
+            require_writable(output, folder=False)
         nlp = load_model(model)
         target = output or Path(nlp.path or ".") / "README.md"
         if not force:

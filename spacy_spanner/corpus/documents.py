@@ -2,11 +2,11 @@
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
 from ..pipeline.annotations import annotated_spans
+from .bare_language import AnyLanguage
 from .options import DocOptions
 from .records import (
     CROSSING,
@@ -44,12 +44,12 @@ class Place(NamedTuple):
 
 
 def to_docs(
-    record: Record, nlp: Language, options: DocOptions, lost: LostSpans
+    record: Record, nlp: AnyLanguage, options: DocOptions, lost: LostSpans
 ) -> Iterator[Doc]:
     """Build the document of a record, or a document for each of its sentences.
 
     record (Record): the record.
-    nlp (Language): provides the vocabulary, and the tokenizer if the record has no
+    nlp (AnyLanguage): provides the vocabulary, and the tokenizer if the record has no
         tokens.
     options (DocOptions): how to build documents.
     lost (LostSpans): collects the entities that cannot be represented.
@@ -72,7 +72,7 @@ def to_docs(
         yield part.doc
 
 
-def make_doc(record: Record, nlp: Language) -> Doc:
+def make_doc(record: Record, nlp: AnyLanguage) -> Doc:
     """RETURNS (Doc): a document with the tokens of a record."""
     if record.doc is not None:
         return record.doc
@@ -84,7 +84,7 @@ def make_doc(record: Record, nlp: Language) -> Doc:
     return Doc(nlp.vocab, words=record.words, spaces=spaces)
 
 
-def written_with_spaces(nlp: Language) -> bool:
+def written_with_spaces(nlp: AnyLanguage) -> bool:
     """RETURNS (bool): whether spaces separate words, unlike in Chinese and Japanese."""
     return bool(nlp.Defaults.writing_system["has_letters"])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
+from ..files import naming_output, require_writable
 
 # Called by readers with messages about what they detected.
 Note = Callable[[str], None]
@@ -177,7 +178,9 @@ class LostSpans:
         self.examples: List[Lost] = []
         self._file: Any = None
         if path is not None:
-            path.unlink(missing_ok=True)
+            require_writable(path, folder=False)
+            with naming_output(path):
+                path.unlink(missing_ok=True)
 
     def add(self, rows: Iterable[Lost]) -> None:
         """Record lost entities."""

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from ..errors import Errors
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
+from .hub import fetch_options
 from .sources import PACKAGED, Origin, require_transformers, resolve_name
 from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
@@ -167,11 +168,13 @@ class PretrainedShim(TorchShim):
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         path, revision = resolve_name(self.name), self.origin.revision
-        pinned = {} if revision is None else {"revision": revision}
+        options = fetch_options(path)
+        if revision is not None:
+            options["revision"] = revision
         try:
-            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **pinned)
-            config = in_full_precision(AutoConfig.from_pretrained(path, **pinned))
-            transformer = AutoModel.from_pretrained(path, config=config, **pinned)
+            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **options)
+            config = in_full_precision(AutoConfig.from_pretrained(path, **options))
+            transformer = AutoModel.from_pretrained(path, config=config, **options)
         except (OSError, ValueError) as error:
             message = Errors.SP015.format(name=self.name, problem=error)
             raise ValueError(message) from error

@@ -126,6 +126,21 @@ class DataErrors:
         "varied by default. Choose another setting and its values, such as --vary "
         "components.{component}.threshold=0.3,0.5. Its settings are: {settings}."
     )
+    SP142 = (
+        "Cannot choose the format of {target}, because its suffix {suffix!r} is "
+        "unknown. Use {suffixes}, a folder (a name without suffix, or with a slash at "
+        "the end), or set the format with --to."
+    )
+    SP143 = (
+        "Cannot write {path}: {problem}. Choose another output, or correct the cause: "
+        "the path, its permissions or the free space."
+    )
+    SP144 = (
+        "The output {output} and the input {source} contain one another: the input "
+        "would be deleted, or the output read as a part of it. Choose another output, "
+        "or delete what an earlier run has left there."
+    )
+    SP145 = "Cannot read {path}: {problem}. Check the path and its permissions."
     SP161 = (
         "'{component}' cannot be tuned: it predicted no span in '{key}' with a score "
         "of at least {floor} in {docs} documents. Train it longer, or check the data "

@@ -156,3 +156,7 @@ class JobWarnings:
         "{failed} of {trials} trials failed: {names}. Each has a log.txt in its folder "
         "in {folder}. Start the sweep again to repeat them."
     )
+    SW141 = (
+        "The output has its own fields {names}, so those of the input are not kept. "
+        "Rename them in the input to keep them."
+    )

@@ -13,7 +13,7 @@ from ..encoders.sources import Origin
 from ..pipeline.requirements import pretrained_encoders
 from ..pipeline.state import NO_SETTINGS
 from .predicting import span_components
-from .tables import markdown_table, percent, readable
+from .tables import amount, markdown_table, percent, readable
 
 # Notes that begin with this line were generated, others were written by the user.
 FIRST_LINE = "## Spans"
@@ -144,8 +144,8 @@ def _data(nlp: Language, pipe: Any) -> str:
     lines = [", ".join(named)] if named else []
     if seen:
         lines.append(
-            f"{seen['documents']:,} training documents, {seen['annotated']:,} of them "
-            f"annotated, with {seen['spans']:,} spans"
+            f"{amount(seen['documents'], 'training document')}, {seen['annotated']:,} "
+            f"of them annotated, with {amount(seen['spans'], 'span')}"
         )
     return ". ".join(lines) + "." if lines else "Not recorded."
 

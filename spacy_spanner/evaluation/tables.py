@@ -8,6 +8,13 @@ def percent(value: Optional[float]) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
+def amount(number: int, one: str, many: str = "") -> str:
+    """RETURNS (str): a number with the words for one or for many, by default with an
+    added s: "1 document", "2,000 documents".
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def mean_and_spread(mean: Optional[float], sd: Optional[float]) -> str:
     """RETURNS (str): a mean, and the standard deviation if it is known, in percent."""
     return percent(mean) if sd is None else f"{percent(mean)} ± {percent(sd)}"

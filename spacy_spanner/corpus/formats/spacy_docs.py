@@ -8,6 +8,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ...errors import Errors
+from ...evaluation.tables import amount
 from ...pipeline.annotations import annotated_spans
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
@@ -38,7 +39,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         ]
         yield Record(path.name, number, mentions, lost=lost, doc=doc)
     if missing:
-        note(f"{path.name}: {missing} documents have neither spans nor entities")
+        without = amount(missing, "document has", "documents have")
+        note(f"{path.name}: {without} neither spans nor entities")
 
 
 def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:

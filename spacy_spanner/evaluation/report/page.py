@@ -12,6 +12,7 @@ from ..counts import by_nesting, count_groups
 from ..error_analysis import BOUNDARY_KINDS, frequent_confusions
 from ..matching import PARTIAL_SCORES
 from ..summary import Evaluation
+from ..tables import amount
 from .displacy import KIND_NAMES, explain, label_colors, render_sentence
 from .figures.scores import (
     by_length_figure,
@@ -131,6 +132,7 @@ def render_page(
     """RETURNS (str): the page, without references to other files."""
     missing = "" if svgs else Warnings.SW151.format(command=install_command("plots"))
     environment = Environment(autoescape=True, trim_blocks=True)
+    environment.filters["amount"] = amount
     template = environment.from_string(_asset("report.html.jinja"))
     metrics = first.metrics
     counts = metrics["data"]["labels"]

@@ -137,7 +137,7 @@ class SpanAnnotator:
         # Error handlers may make a pipeline skip documents.
         if len(docs) == len(documents):
             pairs = zip(documents, docs)
-            return [Annotated(document.id, doc) for document, doc in pairs]
+            return [Annotated(one.id, doc, others=one.others) for one, doc in pairs]
         return [self._pipe_one(document) for document in documents]
 
     def _pipe_one(self, document: Document) -> Annotated:
@@ -145,7 +145,7 @@ class SpanAnnotator:
             (doc,) = self.nlp.pipe([_input(document)])
         except Exception as error:
             return Annotated(document.id, problem=describe(error))
-        return Annotated(document.id, doc)
+        return Annotated(document.id, doc, others=document.others)
 
     def __call__(self, batch: Any) -> Any:
         """Add the columns `spans` and `error` to a table of texts.

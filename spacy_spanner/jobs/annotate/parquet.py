@@ -31,7 +31,7 @@ def require_pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError as error:
         message = Errors.SP123.format(
-            what="Parquet", package="pyarrow", command=install_command("ray")
+            what="Parquet", package="pyarrow", command=install_command("parquet")
         )
         raise ValueError(message) from error
     return pyarrow
