@@ -113,8 +113,8 @@ def _place_groups(
             start, end, reason = _tokens_of(mention, record, doc, options.align)
             name = mention.id if suffix else ""
             place = Place(start, end, mention.label, name, mention.score)
-            if not reason and _is_unsure(mention, options):
-                reason = UNSURE
+            if _is_unsure(mention, options):
+                reason = UNSURE  # whatever else is wrong: nobody wants it
             if not reason and limited and starts and crosses(start, end, starts):
                 reason = CROSSING
             if not reason and place[:4] in found:

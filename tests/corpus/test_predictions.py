@@ -128,9 +128,11 @@ def test_min_score_leaves_out_what_is_unsure(tmp_path: Path, item: Any) -> None:
 
 
 def test_unsure_entities_are_listed_but_not_lost(tmp_path: Path) -> None:
-    _, lost = docs_and_lost("jsonl", save(tmp_path, GLINER), min_score=0.5)
-    assert lost.reasons == {"score too low": 1}
-    assert [row.text for row in lost.examples] == ["US Court"]
+    inside = {"start": 19, "end": 26, "label": "org", "score": 0.3}  # of a token
+    item = {"text": TEXT, "entities": [*GLINER["entities"], inside]}
+    _, lost = docs_and_lost("jsonl", save(tmp_path, item), min_score=0.5)
+    assert lost.reasons == {"score too low": 2}
+    assert [row.text for row in lost.examples] == ["US Court", "S Court"]
     assert lost.n_lost == 0
 
 
