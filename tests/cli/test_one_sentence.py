@@ -51,6 +51,15 @@ def test_convert_keeps_documents_of_one_sentence_whole(corpus: Path) -> None:
     assert sentences(rules) == [2, 2, 2]
 
 
+@pytest.mark.parametrize("choice, hint", [("given", True), ("one", False)])
+def test_convert_asks_whether_documents_are_sentences(
+    corpus: Path, choice: str, hint: bool
+) -> None:
+    printed = run("convert", corpus, corpus.with_name("a.spacy"), "--sentences", choice)
+    shown = "If each is one sentence, use --sentences one"
+    assert (shown in " ".join(printed.split())) is hint
+
+
 def test_sentences_of_existing_documents_become_one(corpus: Path) -> None:
     rules, one = corpus.with_name("rules.spacy"), corpus.with_name("one.spacy")
     run("convert", corpus, rules, "--sentences", "rules", "--window", "doc")
