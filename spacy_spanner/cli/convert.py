@@ -27,6 +27,11 @@ FORMAT = typer.Option("", "--format", "-f", help="Source format; default: detect
 TO = typer.Option("", help="spacy, jsonl, conll, brat; default: from the target's name")
 LANG = typer.Option("en", "--lang", "-l", help="Language code, for the tokenizer")
 SPANS_KEY = typer.Option("ents", help="Span group in doc.spans")
+FROM_KEY = typer.Option("", help="spacy: copy this span group to --spans-key")
+PREDICTIONS = typer.Option(
+    False, "--predictions", help="Label Studio: read predictions of unannotated tasks"
+)
+MIN_SCORE = typer.Option(None, help="Leave out entities with a lower score")
 ENCODING = typer.Option("utf-8", help="Encoding of the source")
 ENDS = typer.Option("auto", help="json: ends are inclusive, exclusive, or auto")
 TAG_COLUMNS = typer.Option("", help="conll: such as 1,2, from 0; -1 is the last")
@@ -36,7 +41,7 @@ GENIA_CLASSES = typer.Option("five", help="genia: five, all")
 LABEL_NAMES = typer.Option("", help="rows: names of numeric tags: O,B-PER,I-PER")
 DOCUMENTS = typer.Option(None, help="ace, kbp: file with names of documents to read")
 ALIGN = typer.Option("strict", help="Boundaries in tokens: strict, contract, expand")
-SENTENCES = typer.Option("given", help="Source of sentences: given, lines, rules, none")
+SENTENCES = typer.Option("given", help="Sentences: given, one, lines, rules, none")
 WINDOW = typer.Option("sentence", help="Unit that entities cannot cross: sentence, doc")
 CHARACTERS = typer.Option(False, "--characters", help="Make every character a token")
 SPLIT = typer.Option(False, "--split-sentences", help="Make every sentence a document")
@@ -54,6 +59,9 @@ def convert_cli(
     to: str = TO,
     lang: str = LANG,
     spans_key: str = SPANS_KEY,
+    from_key: str = FROM_KEY,
+    predictions: bool = PREDICTIONS,
+    min_score: Optional[float] = MIN_SCORE,
     encoding: str = ENCODING,
     ends: str = ENDS,
     tag_columns: str = TAG_COLUMNS,

@@ -26,6 +26,10 @@ SUFFIXES: Dict[str, str] = {
     **dict.fromkeys((".conll", ".iob2", ".bio", ".tsv"), "conll"),
 }
 LONGEST_TEXT = 10**9
+NO_SENTENCES = (
+    "The documents have no sentence boundaries. If each is one sentence, use "
+    "--sentences one; to split them at punctuation, use --sentences rules"
+)
 
 
 class Summary(NamedTuple):
@@ -34,6 +38,7 @@ class Summary(NamedTuple):
     documents, tokens, spans (int): numbers of written documents, tokens and spans.
     empty (int): documents without tokens, which are skipped.
     lost (LostSpans): entities that were not written.
+    with_sentences (int): number of documents with sentence boundaries.
     """
 
     documents: int
@@ -41,6 +46,7 @@ class Summary(NamedTuple):
     spans: int
     empty: int
     lost: LostSpans
+    with_sentences: int
 
     @property
     def n_total(self) -> int:
@@ -182,7 +188,11 @@ def convert_corpus(
         lost=account,
         note=note,
     )
-    return _write_all(docs, writer, target, doc_options.spans_key, account)
+    summary = _write_all(docs, writer, target, doc_options.spans_key, account)
+    is_unsplit = summary.documents > 0 and not summary.with_sentences
+    if is_unsplit and doc_options.sentences == "given":
+        note(NO_SENTENCES)
+    return summary
 
 
 def _require_unread(target: Path, source: Path, format: str, to: str) -> None:
@@ -201,7 +211,7 @@ def _require_unread(target: Path, source: Path, format: str, to: str) -> None:
 def _write_all(
     docs: Iterator[Doc], writer: Writer, target: Path, key: str, lost: LostSpans
 ) -> Summary:
-    n_docs = n_tokens = n_spans = n_empty = 0
+    n_docs = n_tokens = n_spans = n_empty = n_split = 0
     try:
         with naming_output(target, reading=True):
             for doc in docs:
@@ -212,6 +222,7 @@ def _write_all(
                 writer.add(doc)
                 n_docs += 1
                 n_tokens += len(doc)
+                n_split += doc.has_annotation("SENT_START")
                 n_lost = lost.n_listed - before
                 n_spans += len(doc.spans.get(key) or ()) - n_lost
             writer.close()
@@ -220,7 +231,7 @@ def _write_all(
         raise
     finally:
         lost.close()
-    return Summary(n_docs, n_tokens, n_spans, n_empty, lost)
+    return Summary(n_docs, n_tokens, n_spans, n_empty, lost, n_split)
 
 
 def make_writer(

@@ -170,6 +170,8 @@ def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
 def _sentence_starts(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
     if choice == "none":
         return None
+    if choice == "one":
+        return [0]
     if choice == "lines":
         return _tokens_at(doc, [match.start() for match in _LINE.finditer(doc.text)])
     starts = record.sentence_starts

@@ -12,6 +12,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import Errors
 from ..files import Draft, DraftFolder
+from ..pipeline.annotations import scores_of
 from .documents import FLAGGED
 from .formats.columns import DOCSTART
 from .records import CROSSING, DUPLICATE, EMPTY, Lost, LostSpans
@@ -79,7 +80,10 @@ class JsonlWriter(Writer):
             for token in doc
         ]
         if self._key in doc.spans:
-            value["spans"] = [json_span(span) for span in doc.spans[self._key]]
+            group = doc.spans[self._key]
+            value["spans"] = [json_span(span) for span in group]
+            for row, score in zip(value["spans"], scores_of(group)):
+                row["score"] = round(score, 6)  # single precision has no more digits
         if doc.has_annotation("SENT_START"):
             value["sentences"] = [sent.start_char for sent in doc.sents]
         self._file.write(json.dumps(value, ensure_ascii=False) + "\n")

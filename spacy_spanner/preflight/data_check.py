@@ -14,7 +14,7 @@ from ..evaluation.predicting import read_corpus, span_components
 from ..evaluation.tables import amount
 from ..pipeline.survey import lost_spans, survey
 from ..settings import SpanSettings
-from .data_survey import SplitSurvey, shared_texts, survey_split
+from .data_survey import SplitSurvey, cut_sentences, shared_texts, survey_split
 
 ERROR, WARNING, GOOD = "error", "warning", "good"
 
@@ -131,6 +131,7 @@ def check_data(
         *_check_labels(counted),
         *_check_lengths(counted),
         *_check_overlaps(counted, settings),
+        *_check_sentences(splits, settings),
         *_check_lost(pipe, splits, settings),
         *_check_edges(counted),
     ]
@@ -234,6 +235,22 @@ def _check_overlaps(
         yield Finding(GOOD, f"No spans overlap, and {setting}", advice)
     else:
         yield Finding(GOOD, f"{shown}, which {setting} allows")
+
+
+def _check_sentences(
+    splits: Mapping[str, Sequence[Example]], settings: SpanSettings
+) -> Iterator[Finding]:
+    for part, examples in splits.items():
+        cut = cut_sentences(examples) if settings.window == "sentence" else []
+        if cut:
+            sample = ", ".join(repr(text) for text in cut[:N_SHOWN])
+            text = f"{part}: the pipeline cuts {len(cut):,} documents of one sentence"
+            advice = (
+                "To keep each document whole, train without the component that sets "
+                "sentence boundaries (see docs/data.md), as init-config --window doc "
+                "does."
+            )
+            yield Finding(WARNING, f"{text}, before {sample}", advice)
 
 
 def _check_lost(
