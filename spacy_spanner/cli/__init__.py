@@ -8,6 +8,7 @@ from . import (  # noqa: F401 (each adds its commands)
     annotate,
     convert,
     evaluate,
+    find_errors,
     preflight,
     sweep,
     train,

@@ -29,6 +29,7 @@ ROOMS: Dict[str, str] = {
     "factories": "spacy",
     "evaluation": "spacy",
     "corpus": "spacy",
+    "review": "spacy",
     "preflight": "spacy",
     "jobs": "spacy",
     "cli": "spacy",
