@@ -8,13 +8,13 @@ not change these scores, so nothing is trained again. The odds of an error are t
 scaled from the number of planted errors to an assumed share of errors.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ..evaluation.counts import Reading, SpanKey
 from ..evaluation.matching import overlap_ratio
-from .features import SAME_ENTITY, Evidence, Item
+from .features import SAME_ENTITY, Alternatives, Evidence, Item
 from .logistic import Columns, held_out_log_odds
 from .occurrences import Elsewhere
 from .planting import (
@@ -35,8 +35,8 @@ KINDS = {
     BOUNDARY: "wrong boundary",
     INCONSISTENT: "inconsistent",
 }
-# Lowest score of a span that may be missing.
-MIN_SCORE = 0.02
+# Lowest scores of a span that may be missing, and of one that is proposed instead.
+MIN_SCORE, MIN_PROPOSED = 0.02, 0.1
 # Assumed share of errors of each kind. It scales suspicions, and hardly moves ranks.
 SHARE = 0.0125
 # Other occurrences that are enough to call a label inconsistent.
@@ -50,8 +50,7 @@ class Suspicion(NamedTuple):
     suspicion (float): the probability that it is wrong, if `SHARE` is right.
     doc (int): number of the document, from 0.
     gold (Optional[SpanKey]): the annotated span; None if it is missing.
-    proposed (Optional[SpanKey]): what could replace it; None for spurious spans, and
-        where nothing better is known.
+    proposed (Optional[SpanKey]): what could replace it; None for spurious spans.
     gold_score, proposed_score (Optional[float]): scores of a model that has not seen
         the document; None without a span.
     elsewhere (Elsewhere): how other occurrences of the text are labelled.
@@ -140,33 +139,50 @@ def _same_entity(one: SpanKey, other: SpanKey) -> bool:
 def _of_gold(evidence: Evidence, item: Item, odds: Dict[str, float]) -> Suspicion:
     """RETURNS (Suspicion): of an annotated span, with the likeliest kind of error."""
     total = sum(odds.values())
-    kind = max(odds, key=lambda name: odds[name])
-    found, scores = evidence.alternatives(item), evidence.scores[item.doc]
     elsewhere = evidence.occurrences.elsewhere(item.doc, item.span)
-    proposed: Optional[SpanKey] = None
-    if kind == BOUNDARY:
-        proposed = found.moved[1]
-    elif kind == LABEL:
-        usual = _usual_label(elsewhere, item.span[2])
-        proposed = found.relabelled[1]
-        if proposed is None and usual is not None:
-            proposed = (*item.span[:2], usual)
-        if proposed is not None and proposed[2] == usual:
-            kind = INCONSISTENT
-    score = None if proposed is None else scores.of(proposed)
-    own = scores.of(item.span)
-    share = total / (1 + total)
-    return Suspicion(kind, share, item.doc, item.span, proposed, own, score, elsewhere)
+    usual = _usual_label(elsewhere, item.span)
+    kind, proposed = _likeliest(evidence.alternatives(item), odds)
+    if proposed is None and usual is not None:
+        kind, proposed = LABEL, (*item.span[:2], usual)
+    if kind == LABEL and proposed is not None and proposed[2] == usual:
+        kind = INCONSISTENT
+    scores = evidence.scores[item.doc]
+    return Suspicion(
+        kind,
+        total / (1 + total),
+        item.doc,
+        item.span,
+        proposed,
+        scores.of(item.span),
+        None if proposed is None else scores.of(proposed),
+        elsewhere,
+    )
 
 
-def _usual_label(elsewhere: Elsewhere, label: str) -> Optional[str]:
-    """RETURNS (Optional[str]): the label of most other occurrences, if it is another
-    one.
+def _likeliest(
+    found: Alternatives, odds: Dict[str, float]
+) -> Tuple[str, Optional[SpanKey]]:
+    """RETURNS (Tuple[str, Optional[SpanKey]]): the likeliest kind of error, and what
+    could replace the span. A kind counts by its odds, and by the score of what could
+    replace the span; nothing counts by what is left of the best score.
+    """
+    proposals = {LABEL: found.relabelled, BOUNDARY: found.moved}
+    usable = {kind: one for kind, one in proposals.items() if one[0] >= MIN_PROPOSED}
+    best = max((score for score, _ in usable.values()), default=0.0)
+    weights = {kind: odds[kind] * score for kind, (score, _) in usable.items()}
+    weights[SPURIOUS] = odds[SPURIOUS] * (1 - best)
+    kind = max(weights, key=lambda name: weights[name])
+    return kind, usable[kind][1] if kind in usable else None
+
+
+def _usual_label(elsewhere: Elsewhere, span: SpanKey) -> Optional[str]:
+    """RETURNS (Optional[str]): the label of most other occurrences of the text, if it
+    is not that of the span.
     """
     labels = elsewhere.labels
-    usual = max(labels, key=lambda one: labels[one], default=label)
+    usual = max(labels, key=lambda one: labels[one], default=span[2])
     often = labels.get(usual, 0)
-    return usual if often >= MIN_ELSEWHERE and often > labels.get(label, 0) else None
+    return usual if often >= MIN_ELSEWHERE and often > labels.get(span[2], 0) else None
 
 
 def _of_absent(evidence: Evidence, item: Item, odds: float) -> Suspicion:
