@@ -213,7 +213,7 @@ def main(
     encoder: str = ENCODER,
     rate: float = typer.Option(0.01, help="Errors of each kind per annotated span"),
     folds: int = typer.Option(3, help="Number of folds"),
-    epochs: int = typer.Option(5, help="Epochs of each training"),
+    epochs: int = typer.Option(3, help="Epochs of each training"),
     seed: int = typer.Option(0, help="Seed of the errors, the folds and the ranking"),
     output: Optional[Path] = OUTPUT,
 ) -> None:

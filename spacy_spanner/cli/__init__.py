@@ -10,6 +10,7 @@ from . import (  # noqa: F401 (each adds its commands)
     evaluate,
     find_errors,
     preflight,
+    select,
     sweep,
     train,
 )

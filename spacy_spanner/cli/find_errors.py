@@ -1,7 +1,7 @@
 """The command `spanner find-errors`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, List, Optional
 
 import typer
 from spacy.util import load_model
@@ -25,7 +25,7 @@ SEED = typer.Option(0, min=0, help="Random seed of the folds and the ranking")
 PROCESSES = typer.Option(1, min=1, help="Number of trainings at once")
 LIMIT = typer.Option(200, min=0, help="Number of spans on the page and to review")
 TOOLS = typer.Option(
-    "prodigy,label-studio,doccano,brat", help="Tools to write review tasks for"
+    "prodigy,label-studio,doccano,brat", help="Annotation tools to write tasks for"
 )
 FORMAT = typer.Option(
     None, "--format", "-f", help="Format of the reviewed file; default: detected"
@@ -77,14 +77,9 @@ def search(
     *, output: Path, limit: int, tools: str, model: Optional[str], **choices: Any
 ) -> None:
     """Find errors with the options of the command, and write and show them."""
-    from ..corpus.options import check_choice
-    from ..corpus.tasks import TOOLS
     from ..jobs.folds.error_search import search_by_model, write_found
 
-    names = [
-        check_choice("tools", name, tuple(TOOLS))  # fail early
-        for name in tools.replace(",", " ").split()
-    ]
+    names = chosen_tools(tools)  # fail early
     data, key, seed = (choices[name] for name in ("data", "spans_key", "seed"))
     if model is not None:
         nlp = load_model(model)
@@ -96,6 +91,18 @@ def search(
     msg.good(f"Wrote {output / 'suspicions.html'}, .csv and .jsonl")
     if names:
         msg.good(f"Wrote tasks for review to {output / 'review'}")
+
+
+def chosen_tools(text: str) -> List[str]:
+    """RETURNS (List[str]): names of annotation tools, from a list with commas.
+
+    RAISES (ValueError): SP062 for an unknown one.
+    """
+    from ..corpus.options import check_choice
+    from ..corpus.tasks import TOOLS
+
+    names = text.replace(",", " ").split()
+    return [check_choice("tools", name, tuple(TOOLS)) for name in names]
 
 
 def train_and_search(*, data: Path, output: Path, **choices: Any) -> "Found":

@@ -37,6 +37,18 @@ class ReviewErrors:
         "data) or --apply (a reviewed file) is needed, and only one of them; but there "
         "are {given}."
     )
+    SP187 = (
+        "There are no texts in {inputs}: every document is empty. For .txt files with "
+        "one text per line, use --lines."
+    )
+    SP188 = (
+        "There are no labels {unknown}. --weights takes labels of the pipeline: "
+        "{labels}."
+    )
+    SP189 = (
+        "Cannot read {part!r} as the weight of a label. Use --weights LABEL=NUMBER, "
+        "with numbers of at least 0, separated by commas."
+    )
 
 
 class ReviewWarnings:

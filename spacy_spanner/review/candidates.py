@@ -26,7 +26,7 @@ def find_scored_source(nlp: Language, key: Optional[str]) -> SpanSource:
     """
     source = find_source(nlp, key)
     if source.threshold is None:
-        raise ValueError(_without_scores(source))
+        raise ValueError(without_scores(source))
     return source
 
 
@@ -51,9 +51,10 @@ def read_candidates(
     options: Any = {"threshold": threshold, "keep_all": True, "track": track}
     readings = read_unfiltered(nlp, examples, source, **options)
     if not has_scores(readings):
-        raise ValueError(_without_scores(source))
+        raise ValueError(without_scores(source))
     return readings
 
 
-def _without_scores(source: SpanSource) -> str:
+def without_scores(source: SpanSource) -> str:
+    """RETURNS (str): the message about a component whose spans have no scores."""
     return Errors.SP185.format(component=source.name, key=source.key)
