@@ -8,7 +8,9 @@ from . import (  # noqa: F401 (each adds its commands)
     annotate,
     convert,
     evaluate,
+    find_errors,
     preflight,
+    select,
     sweep,
     train,
 )

@@ -127,10 +127,17 @@ def read_predictions(
 
 
 @contextmanager
-def lowered_threshold(source: SpanSource, threshold: float) -> Iterator[None]:
-    """Temporarily lower the threshold of a component."""
+def lowered_threshold(
+    source: SpanSource, threshold: float, *, keep_all: bool = False
+) -> Iterator[None]:
+    """Temporarily lower the threshold of a component.
+
+    keep_all (bool): also keep spans that conflict with spans of higher scores.
+    """
     saved = dict(source.pipe.cfg)
     source.pipe.cfg["threshold"] = threshold
+    if keep_all and "overlap" in saved:
+        source.pipe.cfg["overlap"] = "any"
     if "label_thresholds" in saved:
         source.pipe.cfg["label_thresholds"] = {}
     try:
@@ -145,8 +152,11 @@ def read_unfiltered(
     source: SpanSource,
     *,
     threshold: float = CURVE_FLOOR,
+    keep_all: bool = False,
     track: Track = untracked,
 ) -> List[Reading]:
-    """RETURNS (List[Reading]): gold spans, and predicted ones with a low threshold."""
-    with lowered_threshold(source, threshold):
+    """RETURNS (List[Reading]): gold spans, and predicted ones with a low threshold; see
+    `lowered_threshold`.
+    """
+    with lowered_threshold(source, threshold, keep_all=keep_all):
         return read_predictions(nlp, examples, source.key, track=track)

@@ -30,6 +30,7 @@ ROOMS: Dict[str, str] = {
     "factories": "spacy",
     "evaluation": "spacy",
     "corpus": "spacy",
+    "review": "spacy",
     "preflight": "spacy",
     "jobs": "spacy",
     "cli": "spacy",

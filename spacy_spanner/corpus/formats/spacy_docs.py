@@ -11,7 +11,8 @@ from spacy.vocab import Vocab
 
 from ...errors import Errors
 from ...evaluation.tables import amount
-from ...pipeline.annotations import annotated_spans, scores_of
+from ...pipeline.annotations import annotated_spans
+from ...pipeline.span_scores import scores_of
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
 
@@ -70,7 +71,7 @@ def _scores(doc: Doc, spans: Sequence[Span], key: str) -> Iterator[Optional[floa
     """YIELDS (Optional[float]): the score of each span in its group, or `span._.score`,
     where gliner-spacy writes it; None if unknown.
     """
-    known = scores_of(doc.spans[key]) if key in doc.spans else []
+    known = scores_of(doc, key)
     for span, score in zip_longest(spans, known):
         if score is None:
             place = span.start_char, span.end_char

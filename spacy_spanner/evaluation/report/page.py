@@ -133,7 +133,7 @@ def render_page(
     missing = "" if svgs else Warnings.SW151.format(command=install_command("plots"))
     environment = Environment(autoescape=True, trim_blocks=True)
     environment.filters["amount"] = amount
-    template = environment.from_string(_asset("report.html.jinja"))
+    template = environment.from_string(read_asset("report.html.jinja"))
     metrics = first.metrics
     counts = metrics["data"]["labels"]
     per_type = metrics["scores"]["per_type"] or {}
@@ -157,12 +157,13 @@ def render_page(
         items=[_render_item(item, colors) for item in first.errors[:limit]],
         n_errors=len(first.errors),
         colors=colors,
-        css=_asset("report.css"),
-        js=_asset("report.js"),
+        css=read_asset("report.css"),
+        js=read_asset("report.js"),
     )
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """RETURNS (str): a template, style sheet or script of pages."""
     return (ASSETS / name).read_text(encoding="utf8")
 
 
