@@ -1,7 +1,7 @@
 """Render the results of the panel as a Markdown page: means, deviations and ranks."""
 
 from statistics import mean
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 from corpora import CORPORA
 from results_page import machine, table
@@ -32,18 +32,19 @@ with the standard deviation if there are several.
 The budget: {budget}.
 """
 UNFINISHED = "\n{missing} of {all} runs of this selection are missing.\n"
-RUN = ("corpus", "system")
 SCORES = {"P": "p", "R": "r", "F1": "f", "F1 nested": "nested_f", "ECE": "ece"}
 
 
 class Column(NamedTuple):
-    """The mean F1 of a system.
+    """The F1 of a system.
 
     by_corpus (Dict[str, float]): the means over the seeds.
+    seeds (Dict[str, Set[int]]): the seeds by corpus.
     """
 
     system: str
     by_corpus: Dict[str, float]
+    seeds: Dict[str, Set[int]]
 
 
 def make_page(
@@ -95,15 +96,18 @@ def scores(results: Sequence[Result]) -> Iterator[str]:
 
 def score_table(runs: Sequence[Result]) -> str:
     """RETURNS (str): F1 by corpus and system, with the best of each row in bold, the
-    means over the corpora that all systems have finished, and the mean ranks.
+    means over the corpora that all systems have finished with the same seeds, and the
+    mean ranks.
     """
     cells: Dict[Tuple[str, str], str] = {}
-    means: Dict[str, Dict[str, float]] = {}
-    for (corpus, system), same in group(runs, RUN):
-        found = average([run["scores"] for run in same])["f"]
-        means.setdefault(system, {})[corpus] = found["mean"] or 0.0
-        cells[corpus, system] = mean_and_spread(found["mean"] or 0.0, found["sd"])
-    columns = [Column(*pair) for pair in means.items()]
+    columns = []
+    for (system,), same in group(runs, ["system"]):
+        columns.append(Column(system, {}, {}))
+        for (corpus,), seeds in group(same, ["corpus"]):
+            f = average([run["scores"] for run in seeds])["f"]
+            cells[corpus, system] = mean_and_spread(f["mean"] or 0.0, f["sd"])
+            columns[-1].by_corpus[corpus] = f["mean"] or 0.0
+            columns[-1].seeds[corpus] = {run["seed"] for run in seeds}
     rows = []
     for corpus in dict.fromkeys(corpus for corpus, _ in cells):
         known = [each.by_corpus[corpus] for each in columns if corpus in each.by_corpus]
@@ -123,16 +127,19 @@ def summary(columns: Sequence[Column]) -> Iterator[List[str]]:
     """
     general = [column for column in columns if column.system.split()[0] != "ner"]
     for chosen, flat in ((general, False), (columns, True)):
+        if len(chosen) < 2:
+            continue
         common = [
             name
-            for name, corpus in CORPORA.items()
-            if (corpus.flat or not flat) and all(name in c.by_corpus for c in chosen)
+            for name, seeds in chosen[0].seeds.items()
+            if (CORPORA[name].flat or not flat)
+            and all(column.seeds.get(name) == seeds for column in chosen)
         ]
-        if not common or len(chosen) < 2:
+        if not common:
             continue
         scored = [[column.by_corpus[name] for name in common] for column in chosen]
         ranks = rankdata([[-f for f in line] for line in scored], axis=0)
-        words = f"of {len(common)} {'flat ' if flat else ''}corpora"
+        words = f"over {'flat ' if flat else ''}corpora ({len(common)})"
         numbers = {
             f"mean {words}": [percent(mean(line)) for line in scored],
             f"mean rank {words}": [f"{mean(line):.1f}" for line in ranks],

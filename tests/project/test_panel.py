@@ -254,11 +254,22 @@ def test_page_ranks_ner_on_flat_corpora_only() -> None:
         result("wnut17", "ner", 0.5),
         result("weibo", "span_offset", 0.9),  # the others are not finished
     )
-    assert cells(page, "mean of 2 corpora") == ["50.0", "35.0", "-"]
-    assert cells(page, "mean rank of 2 corpora") == ["1.0", "2.0", "-"]
-    assert cells(page, "mean of 1 flat corpora") == ["40.0", "30.0", "50.0"]
-    assert cells(page, "mean rank of 1 flat corpora") == ["2.0", "3.0", "1.0"]
+    assert cells(page, "mean over corpora (2)") == ["50.0", "35.0", "-"]
+    assert cells(page, "mean rank over corpora (2)") == ["1.0", "2.0", "-"]
+    assert cells(page, "mean over flat corpora (1)") == ["40.0", "30.0", "50.0"]
+    assert cells(page, "mean rank over flat corpora (1)") == ["2.0", "3.0", "1.0"]
     assert "0 of" not in page
+
+
+def test_page_compares_means_of_the_same_seeds_only() -> None:
+    page = make_page(
+        result("wnut17", "span_offset", 0.4),
+        result("wnut17", "spancat", 0.2),
+        result("weibo", "span_offset", 0.6),
+        result("weibo", "span_offset", 0.9, seed=1),
+        result("weibo", "spancat", 0.6),
+    )
+    assert cells(page, "mean over corpora (1)") == ["40.0", "20.0"]
 
 
 def test_page_separates_encoders_and_shares() -> None:
