@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
@@ -37,6 +38,15 @@ SUGGESTER = {
     "min_size": 1,
     "max_size": 12,
 }
+# spaCy's ner reads and writes `doc.ents`.
+ENTS_TO_SPANS = "ents_to_spans"
+
+
+@Language.component(ENTS_TO_SPANS)
+def ents_to_spans(doc: Doc) -> Doc:
+    """Copy the entities to the span group that is scored."""
+    doc.spans[SPANS_KEY] = list(doc.ents)
+    return doc
 
 
 class Corpus(NamedTuple):
@@ -79,26 +89,46 @@ def read_settings(texts: Sequence[str]) -> Dict[str, Any]:
     return settings
 
 
-def build_pipeline(
-    system: str, encoder: str, settings: Optional[Dict[str, Any]] = None
-) -> Language:
-    """Build a pipeline with a single component.
+def component_config(
+    system: str,
+    encoder: str,
+    settings: Optional[Dict[str, Any]] = None,
+    *,
+    max_size: int = SUGGESTER["max_size"],
+) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the config of a component; see `build_pipeline`."""
+    config = Config({"model": {"tok2vec": ENCODERS[encoder]}})
+    if system == "encoder":
+        config = Config({"model": ENCODERS[encoder]})
+    elif system == "spancat":
+        suggester = {**SUGGESTER, "max_size": max_size}
+        config["spans_key"], config["suggester"] = SPANS_KEY, suggester
+    return config.merge(settings or {})
 
-    system (str): a factory of this package, "spancat", or "encoder" for tok2vec alone.
+
+def build_pipeline(
+    system: str,
+    encoder: str,
+    settings: Optional[Dict[str, Any]] = None,
+    *,
+    lang: str = "en",
+    max_size: int = SUGGESTER["max_size"],
+) -> Language:
+    """Build a pipeline with a single trainable component.
+
+    system (str): a factory of this package, "spancat", "ner", or "encoder" for tok2vec
+        alone.
     encoder (str): a key of `ENCODERS`.
-    settings (Optional[Dict[str, Any]]): settings for a factory of this package.
+    settings (Optional[Dict[str, Any]]): settings that differ from the defaults.
+    lang (str): language code.
+    max_size (int): number of tokens of the longest spans that spancat suggests.
     RETURNS (Language): the pipeline, not initialized.
     """
-    nlp = spacy.blank("en")
-    tok2vec = ENCODERS[encoder]
-    if system == "encoder":
-        nlp.add_pipe("tok2vec", config={"model": tok2vec})
-    elif system == "spancat":
-        config = {"spans_key": SPANS_KEY, "suggester": SUGGESTER}
-        nlp.add_pipe("spancat", config={**config, "model": {"tok2vec": tok2vec}})
-    else:
-        config = Config({"model": {"tok2vec": tok2vec}}).merge(settings or {})
-        nlp.add_pipe(system, config=config)
+    nlp = spacy.blank(lang)
+    config = component_config(system, encoder, settings, max_size=max_size)
+    nlp.add_pipe("tok2vec" if system == "encoder" else system, config=config)
+    if system == "ner":
+        nlp.add_pipe(ENTS_TO_SPANS)
     return nlp
 
 
@@ -147,6 +177,49 @@ def falling_rates(nlp: Language, encoder: str, n_steps: int) -> Optimizer:
     )
 
 
+def prepare_training(
+    nlp: Language,
+    examples: Sequence[Example],
+    *,
+    encoder: str,
+    n_steps: int,
+    seed: int,
+    decay: bool = True,
+) -> Optimizer:
+    """Initialize a pipeline.
+
+    decay (bool): whether the learning rates decay to 0; otherwise spaCy's default
+        optimizer is used.
+    RETURNS (Optimizer): the optimizer for that number of steps.
+    """
+    optimizer = start_training(nlp, examples, seed)
+    return falling_rates(nlp, encoder, n_steps) if decay else optimizer
+
+
+def take_steps(
+    nlp: Language,
+    examples: Sequence[Example],
+    optimizer: Optimizer,
+    *,
+    n_steps: int,
+    batch_size: int,
+    seed: int,
+) -> Iterator[int]:
+    """Train an initialized pipeline, epoch after epoch.
+
+    YIELDS (int): the number of steps so far, after each step.
+    """
+    rng = random.Random(seed)
+    epochs = (
+        train_epoch(nlp, examples, optimizer, batch_size=batch_size, rng=rng)
+        for _ in repeat(None)
+    )
+    steps = islice(chain.from_iterable(epochs), n_steps)
+    for step, _ in enumerate(steps, start=1):
+        optimizer.step_schedules()
+        yield step
+
+
 def train_from_start(
     nlp: Language,
     examples: Sequence[Example],
@@ -159,17 +232,13 @@ def train_from_start(
 ) -> float:
     """Initialize a pipeline and train it.
 
-    decay (bool): whether the learning rates decay to 0; otherwise spaCy's default
-        optimizer is used.
+    decay (bool): see `prepare_training`.
     RETURNS (float): training time in seconds, without initialization.
     """
-    optimizer = start_training(nlp, examples, seed)
-    if decay:
-        n_steps = epochs * -(-len(examples) // batch_size)
-        optimizer = falling_rates(nlp, encoder, n_steps)
-    rng = random.Random(seed)
+    n_steps = epochs * -(-len(examples) // batch_size)
+    budget = {"n_steps": n_steps, "seed": seed}
+    optimizer = prepare_training(nlp, examples, encoder=encoder, decay=decay, **budget)
     start = time.perf_counter()
-    for _ in range(epochs):
-        for _ in train_epoch(nlp, examples, optimizer, batch_size=batch_size, rng=rng):
-            optimizer.step_schedules()
+    for _ in take_steps(nlp, examples, optimizer, batch_size=batch_size, **budget):
+        pass
     return time.perf_counter() - start
