@@ -82,9 +82,8 @@ def ready(
 
     folder (Optional[Path]): output, which is checked first.
     """
-    from ..jobs.spacy_commands import import_code, setup_gpu
-
     from ..files import require_writable
+    from ..jobs.spacy_commands import import_code, setup_gpu
 
     with plain_errors():
         if folder is not None:

@@ -66,7 +66,7 @@ def resume_cli(
     --training.max_steps for more steps.
     """
     from ..jobs.run.resuming import finish_run, load_run
-    from ..jobs.spacy_commands import import_code, parse_config_overrides, setup_gpu
+    from ..jobs.spacy_commands import parse_config_overrides
 
     overrides = parse_config_overrides(ctx.args)
     with ready(gpu_id, code_path, folder=output):
