@@ -4,6 +4,7 @@ from bisect import bisect_left
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from ..evaluation.counts import Reading, SpanKey
@@ -106,6 +107,10 @@ class Evidence:
         ]
         relabelled = [one for one in free if one[:2] == span[:2]]
         return Alternatives(*map(scores.best, (relabelled, near, elsewhere)))
+
+    def rows(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """RETURNS (NDArray): the features of items. Shape: (item, feature)"""
+        return np.asarray([self.features(item) for item in items], dtype=np.float64)
 
     def features(self, item: Item) -> List[float]:
         """RETURNS (List[float]): the numbers of a span, always in the same order."""

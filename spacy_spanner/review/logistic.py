@@ -8,6 +8,8 @@ Columns = NDArray[np.float64]
 
 # Parts of the examples that are held out, one after the other.
 N_PARTS = 5
+# Examples to learn from at most, and to predict at once; their products take memory.
+MOST = 50_000
 # Strength of the regularisation, number of Newton steps, limit of features in standard
 # deviations, and of log-odds.
 L2, STEPS, LIMIT, LARGEST = 30.0, 8, 4.0, 30.0
@@ -24,13 +26,16 @@ def held_out_log_odds(rows: Columns, wrong: NDArray[np.bool_], *, seed: int) -> 
     seed (int): seed of the division into parts.
     RETURNS (Columns): log-odds of an error. Shape: (example,)
     """
-    inputs = with_products(rows)
-    part = np.random.default_rng(seed).permutation(len(rows)) % N_PARTS
+    rng = np.random.default_rng(seed)
+    scaled = standardized(rows)
+    part = rng.permutation(len(rows)) % N_PARTS
     found = np.zeros(len(rows))
     for number in np.unique(part):
         here = part == number
-        weights = fit(inputs[~here], wrong[~here])
-        found[here] = inputs[here] @ weights
+        known = rng.permutation(np.flatnonzero(~here))[:MOST]
+        weights = fit(with_products(scaled[known]), wrong[known])
+        blocks = np.array_split(scaled[here], 1 + here.sum() // MOST)
+        found[here] = np.concatenate([with_products(one) @ weights for one in blocks])
     return np.clip(found, -LARGEST, LARGEST)
 
 
@@ -53,13 +58,19 @@ def fit(inputs: Columns, wrong: NDArray[np.bool_]) -> Columns:
     return weights
 
 
-def with_products(rows: Columns) -> Columns:
-    """RETURNS (Columns): ones, the features with mean 0 and deviation 1, and all
-    products of two of them. Shape: (example, input)
+def standardized(rows: Columns) -> Columns:
+    """RETURNS (Columns): features with mean 0 and deviation 1, within limits. Shape:
+    (example, feature)
     """
     deviation = rows.std(axis=0)
     scaled = (rows - rows.mean(axis=0)) / np.where(deviation > 1e-9, deviation, 1.0)
-    scaled = np.clip(scaled, -LIMIT, LIMIT)
+    return np.clip(scaled, -LIMIT, LIMIT)
+
+
+def with_products(scaled: Columns) -> Columns:
+    """RETURNS (Columns): ones, the features, and all products of two of them. Shape:
+    (example, input)
+    """
     first, second = np.triu_indices(scaled.shape[1])
     products = scaled[:, first] * scaled[:, second]
-    return np.column_stack([np.ones(len(rows)), scaled, products])
+    return np.column_stack([np.ones(len(scaled)), scaled, products])

@@ -93,17 +93,18 @@ def rank_suspicions(
     evidence = Evidence(words, readings, every)
     share = SHARE * len(gold)
 
-    def odds(items: Sequence[Item], wrong: Sequence[Item], n_planted: int) -> Columns:
-        found = _odds_of_errors(evidence, items, wrong, seed)
+    def odds(rows: Columns, wrong: Sequence[Item], n_planted: int) -> Columns:
+        found = _odds_of_errors(rows, evidence.rows(wrong), seed)
         return found * share / max(n_planted, 1)
 
-    of_kind = [odds(gold, planted[kind], len(planted[kind])) for kind in OF_GOLD]
+    rows = evidence.rows(gold)
+    of_kind = [odds(rows, planted[kind], len(planted[kind])) for kind in OF_GOLD]
     found = [
         _of_gold(evidence, item, dict(zip(OF_GOLD, row)))
         for item, row in zip(gold, np.stack(of_kind, axis=1).tolist())
     ]
     noticed = [item for item in planted[MISSING] if _is_noticed(item, readings)]
-    missing = odds(absent, noticed, len(planted[MISSING])).tolist()
+    missing = odds(evidence.rows(absent), noticed, len(planted[MISSING])).tolist()
     found += [_of_absent(evidence, *row) for row in zip(absent, missing)]
     return sorted(found, key=lambda one: (-one.suspicion, one.doc, one.span))
 
@@ -194,15 +195,15 @@ def _of_absent(evidence: Evidence, item: Item, odds: float) -> Suspicion:
     return Suspicion(MISSING, share, doc, None, span, None, score, elsewhere)
 
 
-def _odds_of_errors(
-    evidence: Evidence, items: Sequence[Item], planted: Sequence[Item], seed: int
-) -> Columns:
-    """RETURNS (Columns): the odds of items to be errors of a kind rather than correct,
-    if there were as many errors as planted ones; 0 if there are none. (item,)
+def _odds_of_errors(rows: Columns, planted: Columns, seed: int) -> Columns:
+    """Learn to tell planted errors from annotation, and predict the annotation.
+
+    rows, planted (Columns): features of both. Shape: (item, feature)
+    RETURNS (Columns): the odds of items to be errors rather than correct, if there were
+        as many errors as planted ones; 0 if none were planted. (item,)
     """
-    if not items or not planted:
-        return np.zeros(len(items))
-    every = [*items, *planted]
-    rows = np.asarray([evidence.features(item) for item in every])
-    wrong = np.arange(len(every)) >= len(items)
-    return np.exp(held_out_log_odds(rows, wrong, seed=seed)[: len(items)])
+    if not len(rows) or not len(planted):
+        return np.zeros(len(rows))
+    every = np.concatenate([rows, planted])
+    wrong = np.arange(len(every)) >= len(rows)
+    return np.exp(held_out_log_odds(every, wrong, seed=seed)[: len(rows)])

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from spacy_spanner.evaluation.counts import Reading, SpanKey
-from spacy_spanner.review import planting
-from spacy_spanner.review.logistic import held_out_log_odds, with_products
+from spacy_spanner.review import logistic, planting
+from spacy_spanner.review.logistic import (
+    held_out_log_odds,
+    standardized,
+    with_products,
+)
 from spacy_spanner.review.occurrences import Elsewhere
 from spacy_spanner.review.planting import plant
 from spacy_spanner.review.suspicions import (
@@ -186,7 +190,20 @@ def test_regression_does_not_see_the_example_itself() -> None:
 
 def test_inputs_have_no_scale_and_constant_features_do_no_harm() -> None:
     rows = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
-    inputs = with_products(rows)
+    inputs = with_products(standardized(rows))
     assert inputs.shape == (3, 1 + 2 + 3)
-    assert np.allclose(inputs, with_products(rows * 1000))
+    assert np.allclose(inputs, with_products(standardized(rows * 1000)))
     assert np.allclose(inputs[:, 2], 0)
+
+
+def test_regression_on_a_part_of_the_examples_predicts_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3))
+    wrong = rows[:, 0] > 0
+    whole = held_out_log_odds(rows, wrong, seed=0)
+    monkeypatch.setattr(logistic, "MOST", 300)
+    part = held_out_log_odds(rows, wrong, seed=0)
+    assert ((part > 0) == wrong).mean() > 0.95
+    assert np.corrcoef(part, whole)[0, 1] > 0.95
