@@ -101,8 +101,8 @@ def warn_of_unevaluated_end(training: Mapping[str, Any]) -> None:
 
     training (Mapping[str, Any]): the block of the config, interpolated.
     """
-    steps, frequency = training["max_steps"], training["eval_frequency"]
-    if steps and steps % frequency:
+    steps, frequency = training.get("max_steps"), training.get("eval_frequency")
+    if steps and frequency and steps % frequency:
         better, suggestion = plan_evaluations(steps)
         message = Warnings.SW071.format(
             steps=steps,

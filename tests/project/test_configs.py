@@ -187,6 +187,15 @@ def test_config_weighs_scores_of_its_spans_key(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_evaluates_its_last_step(path: Path) -> None:
+    training = load_config(path)["training"]
+    assert training["max_steps"] > 0 == training["max_epochs"]
+    assert training["max_steps"] % training["eval_frequency"] == 0
+    schedules = [x for x in training["optimizer"].values() if isinstance(x, dict)]
+    assert all(one["total_steps"] == training["max_steps"] for one in schedules)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
 def test_config_has_no_averages_that_would_miss_the_head(path: Path) -> None:
     assert load_config(path)["training"]["optimizer"]["use_averages"] is False
 
