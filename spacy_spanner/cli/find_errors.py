@@ -62,7 +62,10 @@ def find_errors_cli(
     tasks for annotation tools. With --apply, takes a reviewed file back.
     """
     choices = dict(locals())
+    from ..files import require_writable
+
     with ready(gpu_id, code_path):
+        require_writable(output, folder=apply is None)
         ways = {"--config": config, "--model": model, "--apply": apply}
         given = [way for way, value in ways.items() if value is not None]
         if len(given) != 1:
@@ -107,11 +110,10 @@ def chosen_tools(text: str) -> List[str]:
 
 def train_and_search(*, data: Path, output: Path, **choices: Any) -> "Found":
     """RETURNS (Found): the suspicions, by cross-validation."""
-    from spacy.cli._util import parse_config_overrides
-
     from ..jobs.folds.cross_validation import CrossValidation, Folds
     from ..jobs.folds.error_search import search_by_folds
     from ..jobs.search.trials import Machine
+    from ..jobs.spacy_commands import parse_config_overrides
 
     setup = CrossValidation(
         choices["config"],

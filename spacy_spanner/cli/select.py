@@ -53,7 +53,7 @@ def select_cli(
     from ..jobs.choosing import read_texts, select_texts, write_selected
     from ..review.selection import Preferences
 
-    with ready(gpu_id, code_path):
+    with ready(gpu_id, code_path, folder=output):
         names = chosen_tools(tools)  # fail early
         preferences = Preferences(parse_weights(weights), per_token, repetition)
         nlp = load_model(model)

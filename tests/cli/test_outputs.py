@@ -28,6 +28,15 @@ COMMANDS: Dict[str, Tuple[str, List[str]]] = {
     "model-card": (FILE, ["model-card", "no_model", "-o", "OUT", "--force"]),
     "annotate": (FOLDER, ["annotate", "no_model", "in.jsonl", "-o", "OUT"]),
     "sweep": (FOLDER, ["sweep", "empty.cfg", "empty.yml", "-o", "OUT"]),
+    "find-errors": (FOLDER, ["find-errors", "dev.spacy", "-o", "OUT"]),
+    "find-errors, apply": (
+        FILE,
+        ["find-errors", "dev.spacy", "--apply", "in.jsonl", "-o", "OUT"],
+    ),
+    "select": (
+        FOLDER,
+        ["select", "in.jsonl", "--model", "no_model", "-n", "1", "-o", "OUT"],
+    ),
     "resume": (FOLDER, ["resume", "no_run", "-o", "OUT"]),
     "train-parallel": (FOLDER, ["train-parallel", "empty.cfg", "-n", "2", "-o", "OUT"]),
 }
