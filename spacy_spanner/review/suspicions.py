@@ -2,7 +2,7 @@
 
 Annotation does not mark its own errors. So errors of each kind are planted, and a
 logistic regression learns to tell them from the annotation, by the numbers of
-`features.py`: scores of a model that has not seen the document, how the same text is
+`evidence.py`: scores of a model that has not seen the document, how the same text is
 labelled elsewhere, and which words usually begin, end and surround spans. Planting does
 not change these scores, so nothing is trained again. The odds of an error are then
 scaled from the number of planted errors to an assumed share of errors.
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..evaluation.counts import Reading, SpanKey
 from ..evaluation.matching import overlap_ratio
-from .features import SAME_ENTITY, Alternatives, Evidence, Item
+from .evidence import SAME_ENTITY, Alternatives, Evidence, Item
 from .logistic import Columns, held_out_log_odds
 from .occurrences import Elsewhere
 from .planting import (
