@@ -11,7 +11,9 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tu
 from spacy.tokens import Doc, Span
 
 from ..files import staged_file
+from ..pipeline.annotations import annotated_spans
 from ..pipeline.span_scores import scores_of
+from .documents import FLAGGED
 from .options import check_choice
 from .writers import BratWriter, json_doc
 
@@ -48,6 +50,7 @@ def write_tasks(tasks: Iterable[Task], folder: Path, tool: str, key: str) -> Pat
         have.
     """
     target = folder / TOOLS[check_choice("tool", tool, tuple(TOOLS))]
+    tasks = (task._replace(doc=drafted(task.doc, key)) for task in tasks)
     if tool == "brat":
         _write_brat(tasks, target, key)
         return target
@@ -58,6 +61,20 @@ def write_tasks(tasks: Iterable[Task], folder: Path, tool: str, key: str) -> Pat
         else:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return target
+
+
+def drafted(doc: Doc, key: str) -> Doc:
+    """RETURNS (Doc): the document, or a copy in which entities of `doc.ents` are in the
+    span group, and without parts of discontinuous entities, which no task can change.
+    """
+    if key in doc.spans and key + FLAGGED not in doc.spans:
+        return doc
+    spans = annotated_spans(doc, key)
+    doc = doc.copy()
+    doc.spans.pop(key + FLAGGED, None)
+    if spans is not None and key not in doc.spans:
+        doc.spans[key] = [Span(doc, s.start, s.end, label=s.label) for s in spans]
+    return doc
 
 
 def _write_brat(tasks: Iterable[Task], target: Path, key: str) -> None:

@@ -15,7 +15,7 @@ from ..evaluation.predicting import (
     untracked,
 )
 from ..evaluation.summary import has_scores
-from .features import LOWEST
+from .evidence import LOWEST
 
 
 def find_scored_source(nlp: Language, key: Optional[str]) -> SpanSource:

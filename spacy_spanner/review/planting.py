@@ -5,7 +5,7 @@ from typing import Dict, Iterable, List, Optional, Sequence
 import numpy as np
 
 from ..evaluation.counts import Reading, SpanKey
-from .features import Item
+from .evidence import Item
 
 MISSING, SPURIOUS, LABEL = "missing", "spurious", "label"
 BOUNDARY, INCONSISTENT = "boundary", "inconsistent"

@@ -3,17 +3,7 @@
 import csv
 import json
 from pathlib import Path
-from typing import (
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
 
 from spacy.tokens import Doc
 
@@ -28,12 +18,12 @@ CONTEXT = 12
 # Beginnings of cells that spreadsheets take for formulas.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 OF_SPANS = ("start", "end", "text", "label", "score")
-COLUMNS: Tuple[str, ...] = (
+COLUMNS = [
     *("rank", "kind", "suspicion", "document"),
     *OF_SPANS,
     *(f"proposed_{name}" for name in OF_SPANS),
     *("elsewhere", "context"),
-)
+]
 
 
 class Reviewed(NamedTuple):

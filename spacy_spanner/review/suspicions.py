@@ -2,7 +2,7 @@
 
 Annotation does not mark its own errors. So errors of each kind are planted, and a
 logistic regression learns to tell them from the annotation, by the numbers of
-`features.py`: scores of a model that has not seen the document, how the same text is
+`evidence.py`: scores of a model that has not seen the document, how the same text is
 labelled elsewhere, and which words usually begin, end and surround spans. Planting does
 not change these scores, so nothing is trained again. The odds of an error are then
 scaled from the number of planted errors to an assumed share of errors.
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..evaluation.counts import Reading, SpanKey
 from ..evaluation.matching import overlap_ratio
-from .features import SAME_ENTITY, Alternatives, Evidence, Item
+from .evidence import SAME_ENTITY, Alternatives, Evidence, Item
 from .logistic import Columns, held_out_log_odds
 from .occurrences import Elsewhere
 from .planting import (
@@ -103,7 +103,7 @@ def rank_suspicions(
         _of_gold(evidence, item, dict(zip(OF_GOLD, row)))
         for item, row in zip(gold, np.stack(of_kind, axis=1).tolist())
     ]
-    noticed = [item for item in planted[MISSING] if _is_noticed(item, readings)]
+    noticed = [item for item in planted[MISSING] if _is_noticed(item, evidence)]
     missing = odds(evidence.rows(absent), noticed, len(planted[MISSING])).tolist()
     found += [_of_absent(evidence, *row) for row in zip(absent, missing)]
     return sorted(found, key=lambda one: (-one.suspicion, one.doc, one.span))
@@ -123,12 +123,16 @@ def absences(reading: Reading) -> List[SpanKey]:
     return sorted(kept)
 
 
-def _is_noticed(item: Item, readings: Sequence[Reading]) -> bool:
+def _is_noticed(item: Item, evidence: Evidence) -> bool:
     """RETURNS (bool): whether an annotated span would be a candidate without its
-    annotation.
+    annotation. Looks at its surroundings only, unlike `absences`.
     """
-    reading = readings[item.doc]
-    return item.span in absences(reading._replace(gold=reading.gold - {item.span}))
+    scores = evidence.scores[item.doc]
+    score = scores.of(item.span)
+    better = [one for one in scores.overlapping(item.span) if scores.of(one) > score]
+    others = (*better, *(evidence.gold[item.doc] - {item.own}))
+    versions = any(_same_entity(item.span, one) for one in others)
+    return score >= MIN_SCORE and not versions
 
 
 def _same_entity(one: SpanKey, other: SpanKey) -> bool:

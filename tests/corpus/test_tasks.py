@@ -6,7 +6,7 @@ from typing import Any, List
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from spacy_spanner.corpus.conversion import read_docs
 from spacy_spanner.corpus.tasks import TOOLS, Task, utf16_offset, write_tasks
@@ -62,6 +62,19 @@ def test_tasks_show_scores_and_reasons(tmp_path: Path) -> None:
     doccano, _ = map(json.loads, write(tmp_path, "doccano").open(encoding="utf8"))
     assert doccano["label"][0] == [2, 22, "ORG"]
     assert doccano["document"] == 7
+
+
+@pytest.mark.parametrize("tool", ["prodigy", "doccano", "brat"])
+def test_entities_are_a_draft_and_discontinuous_ones_are_not(
+    tool: str, tmp_path: Path
+) -> None:
+    doc = NLP.make_doc("New York and Boston won.")
+    doc.ents = [Span(doc, 0, 2, "GPE"), Span(doc, 3, 4, "GPE")]
+    doc.spans["ents_discontinuous"] = [Span(doc, 0, 1, "X", span_id="T1")]
+    path = write_tasks([Task(doc, {})], tmp_path, tool, "ents")
+    (back,) = read_docs(path, NLP)
+    assert spans_of(back) == [(0, 2, "GPE"), (3, 4, "GPE")]
+    assert "ents" not in doc.spans and "ents_discontinuous" in doc.spans
 
 
 def test_utf16_offset_counts_as_browsers_do() -> None:

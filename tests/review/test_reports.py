@@ -78,7 +78,7 @@ def test_jsonl_and_csv_have_a_row_for_each(found: Reviewed, tmp_path: Path) -> N
     write_csv(tmp_path / "a.csv", rows)
     with (tmp_path / "a.csv").open(encoding="utf-8-sig", newline="") as file:
         table = list(csv.DictReader(file))
-    assert tuple(table[0]) == COLUMNS
+    assert list(table[0]) == COLUMNS
     assert table[1]["text"] == "" and table[1]["proposed_label"] == "X"
     assert table[2]["elsewhere"] == "ORG: 3, (none): 2"
     assert table[3]["text"] == "'=SUM(1)"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanner.evaluation.counts import SpanKey
-from spacy_spanner.review.features import Evidence, Item, Scores
+from spacy_spanner.review.evidence import Evidence, Item, Scores
 
 from .helpers import make_corpus, reading
 
