@@ -24,7 +24,7 @@ LIBRARIES = ("spacy", "thinc", "torch", "transformers")
 # names to an entry here.
 INTERNALS: Dict[str, Set[str]] = {
     "jobs/parallel/updates.py": {"_found_inf"},
-    "jobs/run/run_state.py": {"_optimizer"},
+    "jobs/run/optimizer_state.py": {"_optimizer"},
     "jobs/spacy_commands.py": {
         "import_code",
         "parse_config_overrides",

@@ -8,7 +8,6 @@ from spacy.util import load_model
 from wasabi import msg
 
 from ..errors import Errors
-from ..settings import DEFAULT_SPANS_KEY
 from .shell import CODE, DATA, GPU, KEY, TAKES_OVERRIDES, app, ready, track
 
 if TYPE_CHECKING:
@@ -144,6 +143,7 @@ def take_back(
 ) -> None:
     """Write corrected data."""
     from ..jobs.folds.error_search import apply_review
+    from ..settings import DEFAULT_SPANS_KEY
 
     key = key or DEFAULT_SPANS_KEY
     found = apply_review(data, reviewed, output, key=key, note=msg.info, **options)

@@ -57,8 +57,9 @@ def plain_errors() -> Iterator[None]:
     """
     from configparser import InterpolationError
 
-    from spacy.cli._util import show_validation_error
     from thinc.api import ConfigValidationError
+
+    from ..jobs.spacy_commands import show_validation_error
 
     try:
         yield

@@ -19,9 +19,22 @@ def fetch_options(name: str) -> Dict[str, Any]:
 
     name (str): a folder, or a name on the hub.
     """
-    if Path(name).is_dir() or hub_is_reachable():
+    if Path(name).is_dir() or not is_hub_name(name) or hub_is_reachable():
         return {}
     return {"local_files_only": True}
+
+
+def is_hub_name(name: str) -> bool:
+    """RETURNS (bool): whether a name has the form of those on the hub, with at most one
+    slash, and is not just a folder that does not exist.
+    """
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
 
 
 def hub_is_reachable() -> bool:

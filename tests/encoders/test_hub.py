@@ -66,6 +66,13 @@ def test_folder_needs_no_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert fetch_options(str(tmp_path)) == {}
 
 
+def test_folder_that_does_not_exist_needs_no_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "create_connection", None)
+    assert fetch_options(str(tmp_path / "nothing")) == {}
+
+
 def test_unknown_encoder_without_network_fails_at_once() -> None:
     pytest.importorskip("transformers")
     env = {**os.environ, "HF_ENDPOINT": NOWHERE}

@@ -189,7 +189,7 @@ def test_command_with_a_rare_label_that_only_dev_has(words: List[str]) -> None:
     rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
     docs = [example.reference for example in examples_of(rare)]
     DocBin(docs=docs).to_disk(words[words.index("--paths.dev") + 1])
-    assert "0 errors, 1 warnings" in run(*words)
+    assert "0 errors, 1 warning" in run(*words)
 
 
 def test_command_warnings_are_errors_if_strict(words: List[str]) -> None:
