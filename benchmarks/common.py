@@ -27,6 +27,7 @@ DROPOUT = 0.1
 DATASETS = {
     "genia": ("genia/genia.dev.iob2", "genia/genia.test.iob2"),
     "wnut17": ("wnut17/wnut17train.conll", "wnut17/emerging.test.annotated"),
+    "danplus": ("danplus/da_news_train.tsv", "danplus/da_news_test.tsv"),
 }
 
 MINILM = {"@architectures": "spacy_spanner.Transformer.v1", "name": "minilm"}

@@ -9,7 +9,6 @@ from typing import Any, Dict, List, Optional
 import srsly
 import typer
 from datasets import ROOT
-from spacy.cli._util import setup_gpu
 from train import budget, config_path, overrides
 from wasabi import msg
 
@@ -24,6 +23,7 @@ from spacy_spanner.jobs.search.summaries import (
 )
 from spacy_spanner.jobs.search.trials import Plan
 from spacy_spanner.jobs.search.variants import Variant, with_seeds
+from spacy_spanner.jobs.spacy_commands import setup_gpu
 
 TABLES = ROOT / "configs" / "ablations.yml"
 BASE = "as configured"

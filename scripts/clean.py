@@ -4,11 +4,11 @@ import shutil
 
 from datasets import ROOT
 
-OUTPUTS = ("corpus", "training", "metrics")
+OUTPUTS = ("corpus", "training", "metrics", "packages")
 
 
 def main() -> None:
-    """Delete corpora, trained pipelines and metrics."""
+    """Delete corpora, trained pipelines, metrics and packages."""
     for name in OUTPUTS:
         shutil.rmtree(ROOT / name, ignore_errors=True)
 

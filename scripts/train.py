@@ -12,7 +12,8 @@ from spacy.training.corpus import walk_corpus
 from spacy.util import load_config
 from wasabi import msg
 
-ENGLISH_ENCODERS = ("minilm",)
+from spacy_spanner.pipeline.config_checks import plan_evaluations
+from spacy_spanner.preflight.languages import ENGLISH_ENCODERS
 
 
 def config_path(model: str, encoder: str) -> Path:
@@ -74,12 +75,13 @@ def budget(path: Path, steps: int) -> Dict[str, Any]:
     path (Path): the config.
     steps (int): number of batches to train on.
     RETURNS (Dict[str, Any]): settings that end training and schedules after these
-        steps, with ten evaluations.
+        steps (a few more if ten evaluations do not divide them evenly).
     """
+    steps, frequency = plan_evaluations(steps)
     found: Dict[str, Any] = {
         "training.max_steps": steps,
         "training.max_epochs": 0,
-        "training.eval_frequency": max(1, steps // 10),
+        "training.eval_frequency": frequency,
     }
     optimizer = load_config(path)["training"]["optimizer"]
     for part in ("encoder", "head"):

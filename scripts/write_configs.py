@@ -179,10 +179,16 @@ def plan_epochs(recipe: Recipe, config: Tree, comments: Comments) -> None:
     training = config["training"]
     examples, warm_up = recipe.about("examples"), recipe.about("warm_up")
     batches = math.ceil(unmarked(examples) / training["batcher"]["size"])
-    steps = batches * training["max_epochs"]
-    training["eval_frequency"] = batches
+    epochs = training["max_epochs"]
+    steps = batches * epochs
+    # With `max_epochs`, spaCy would stop one step before the last evaluation. The rates
+    # have fallen to 0 at the step `max_steps`, so that it only evaluates.
+    training.update(eval_frequency=batches, max_steps=steps, max_epochs=0)
+    own = comments.setdefault("training", {})
+    source = own.pop("max_epochs", "")
+    own["max_steps"] = "; ".join(filter(None, [f"{epochs} epochs", source]))
     text = f"Once an epoch of {unmarked(examples):,} examples"
-    comments.setdefault("training", {})["eval_frequency"] = explained(text, examples)
+    own["eval_frequency"] = explained(text, examples)
     text = explained(f"{unmarked(warm_up):.0%} of the steps", warm_up)
     for group in ("encoder", "head"):
         schedule = training["optimizer"][group]

@@ -34,6 +34,7 @@ _PUBLIC: Dict[str, str] = {
     "read_docs": "corpus.conversion",
     "render_card": "evaluation.card",
     "score_spans": "evaluation.scorer",
+    "scores_of": "pipeline.span_scores",
     "tune": "evaluation.tuning",
     "write_report": "evaluation.report.page",
 }
@@ -52,6 +53,7 @@ __all__ = [
     "read_docs",
     "render_card",
     "score_spans",
+    "scores_of",
     "tune",
     "write_report",
 ]

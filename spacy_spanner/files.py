@@ -1,20 +1,92 @@
 """Write files and folders atomically: completely or not at all.
 
 Everything is written under a hidden name first and renamed when it is complete. If the
-work is interrupted, the previous files stay.
+work is interrupted, the previous files stay. Errors of the system get a code and the
+path of the output, and keep their type.
 """
 
 import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ContextManager, Iterator, Optional, Union
+from typing import Any, ContextManager, Iterable, Iterator, Optional, Union
 from uuid import uuid4
 
 from .errors import Errors
+
+# Errors that cannot come from reading.
+OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+# Drafts have longer names than their targets, whose length is limited.
+MAX_NAME = 60
+STANDARD_OUTPUT = Path("-")
+
+
+def require_path(output: Path) -> None:
+    """RAISES (ValueError): SP062 for "-", as it would be the name of a file."""
+    if output == STANDARD_OUTPUT:
+        message = Errors.SP062.format(
+            name="output", choices="a file or a folder", value=str(output)
+        )
+        raise ValueError(message)
+
+
+def require_apart(output: Path, inputs: Iterable[Path]) -> None:
+    """RAISES (ValueError): SP144 if a folder that will be replaced has an input."""
+    for source in inputs:
+        if output.resolve() in [source.resolve(), *source.resolve().parents]:
+            raise ValueError(Errors.SP144.format(output=output, source=source))
+
+
+@contextmanager
+def naming_output(target: Path, *, reading: bool = False) -> Iterator[None]:
+    """Add a code and the path of the output to errors of the system.
+
+    reading (bool): whether the block also reads, so that only errors of writing, such
+        as a full disk, are about the output.
+    RAISES (OSError): SP143, with the type of the original error.
+    """
+    try:
+        yield
+    except OSError as error:
+        # A file of a draft was named: name the output instead.
+        named = error.errno is None and isinstance(error.__cause__, OSError)
+        system: Any = error.__cause__ if named else error
+        if system.errno is None or (reading and system.errno not in OF_WRITING):
+            raise
+        problem = os.strerror(system.errno)
+        message = Errors.SP143.format(path=target, problem=problem)
+        raise type(system)(message) from system
+
+
+def require_writable(output: Path, *, folder: bool, whole: bool = False) -> None:
+    """Check before long work that its output can be written; this leaves no trace.
+
+    folder (bool): whether the output is a folder.
+    whole (bool): whether the folder will be replaced as a whole; see `new_folder`.
+    RAISES (ValueError): SP062 for "-".
+    RAISES (OSError): SP143 if it cannot be written.
+    """
+    require_path(output)
+    with naming_output(output):
+        try:
+            kind = os.stat(output).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # created later
+        else:
+            if not folder and not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+                return  # a pipe or a device
+            if folder != stat.S_ISDIR(kind):
+                problem = errno.ENOTDIR if folder else errno.EISDIR
+                raise OSError(problem, os.strerror(problem))
+        place = output if folder and not whole else output.absolute().parent
+        while not place.exists():
+            place = place.absolute().parent
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"x")
 
 
 class Draft:
@@ -25,16 +97,18 @@ class Draft:
         the target.
     flush (bool): whether to wait until the file is on disk before it is renamed, so
         that it survives a power failure.
-    RAISES (IsADirectoryError): if the target is a folder.
+    RAISES (OSError): SP143 if it cannot be written, such as an IsADirectoryError if the
+        target is a folder.
     """
 
     def __init__(
         self, target: Path, *, folder: Optional[Path] = None, flush: bool = False
     ) -> None:
-        if target.is_dir():
-            problem = errno.EISDIR
-            raise IsADirectoryError(problem, os.strerror(problem), str(target))
-        target.parent.mkdir(parents=True, exist_ok=True)
+        require_path(target)
+        with naming_output(target):
+            if target.is_dir():
+                raise OSError(errno.EISDIR, "")
+            target.parent.mkdir(parents=True, exist_ok=True)
         # Pipes and devices, such as /dev/stdout, are written to and not replaced.
         self._fills = target.exists() and not target.is_file()
         # The target of a link is replaced, not the link.
@@ -48,16 +122,17 @@ class Draft:
 
     def finish(self) -> None:
         """Replace the target by the file."""
-        if self._flush:
-            flush_to_disk(self.path)
-        if self._fills:
-            with self.path.open("rb") as file, self._target.open("wb") as target:
-                shutil.copyfileobj(file, target)
-            self.path.unlink()
-            return
-        if self._target.exists():
-            shutil.copymode(self._target, self.path)
-        os.replace(self.path, self._target)
+        with naming_output(self._target):
+            if self._flush:
+                flush_to_disk(self.path)
+            if self._fills:
+                with self.path.open("rb") as file, self._target.open("wb") as target:
+                    shutil.copyfileobj(file, target)
+                self.path.unlink()
+                return
+            if self._target.exists():
+                shutil.copymode(self._target, self.path)
+            os.replace(self.path, self._target)
 
     def discard(self) -> None:
         """Delete the file if it is not finished; the target stays as it is."""
@@ -71,22 +146,25 @@ class DraftFolder:
     """
 
     def __init__(self, target: Path) -> None:
+        require_path(target)
         self._target = target
         # The folder may be the only writable one, or a disk of its own.
-        self.path = hidden_path(target, target if target.is_dir() else None)
-        self.path.mkdir(parents=True)
+        with naming_output(target):
+            self.path = hidden_path(target, target if target.is_dir() else None)
+            self.path.mkdir(parents=True)
 
     def finish(self) -> None:
         """Move the files to the target. Files with the same names are replaced, others
         stay.
         """
-        self._target.mkdir(parents=True, exist_ok=True)
-        for path in sorted(self.path.rglob("*")):
-            target = self._target / path.relative_to(self.path)
-            if path.is_dir():
-                target.mkdir(exist_ok=True)
-            else:
-                os.replace(path, target)
+        with naming_output(self._target):
+            self._target.mkdir(parents=True, exist_ok=True)
+            for path in sorted(self.path.rglob("*")):
+                target = self._target / path.relative_to(self.path)
+                if path.is_dir():
+                    target.mkdir(exist_ok=True)
+                else:
+                    os.replace(path, target)
         self.discard()
 
     def discard(self) -> None:
@@ -95,9 +173,10 @@ class DraftFolder:
 
 
 @contextmanager
-def _finished(draft: Union[Draft, DraftFolder]) -> Iterator[Path]:
+def _finished(draft: Union[Draft, DraftFolder], output: Path) -> Iterator[Path]:
     try:
-        yield draft.path
+        with naming_output(output, reading=True):
+            yield draft.path
         draft.finish()
     finally:
         draft.discard()
@@ -110,14 +189,14 @@ def staged_file(
 
     output, folder, flush: see `Draft`.
     """
-    return _finished(Draft(output, folder=folder, flush=flush))
+    return _finished(Draft(output, folder=folder, flush=flush), output)
 
 
 def staged_folder(output: Path) -> ContextManager[Path]:
     """Collect files, and move them to a folder when the block ends without an error.
     Files with other names stay there.
     """
-    return _finished(DraftFolder(output))
+    return _finished(DraftFolder(output), output)
 
 
 @contextmanager
@@ -131,20 +210,24 @@ def new_folder(
     flush (bool): see `Draft`.
     YIELDS (Path): folder to write into.
     RAISES (ValueError): SP070 if it exists.
+    RAISES (OSError): SP143 if it cannot be written.
     """
     if not force:
         require_absent(output)
     staged = hidden_path(output)
     replaced = staged.with_name(f"{staged.name}-replaced")
-    staged.mkdir(parents=True)
+    with naming_output(output):
+        staged.mkdir(parents=True)
     try:
-        yield staged
-        if flush:
-            flush_to_disk(staged)
-        # Moving a large folder away takes no time, deleting it does.
-        if output.is_dir():
-            os.replace(output, replaced)
-        os.replace(staged, output)
+        with naming_output(output, reading=True):
+            yield staged
+        with naming_output(output):
+            if flush:
+                flush_to_disk(staged)
+            # Moving a large folder away takes no time, deleting it does.
+            if output.is_dir():
+                os.replace(output, replaced)
+            os.replace(staged, output)
     finally:
         if replaced.exists() and not output.exists():
             os.replace(replaced, output)  # a signal came between the two moves
@@ -156,7 +239,8 @@ def hidden_path(target: Path, folder: Optional[Path] = None) -> Path:
     """RETURNS (Path): an unused path in the folder of the target or in another folder;
     new files there get the usual permissions.
     """
-    return (folder or target.parent) / f".{target.name}-{uuid4().hex[:8]}"
+    name = target.name[:MAX_NAME]
+    return (folder or target.parent) / f".{name}-{uuid4().hex[:8]}"
 
 
 def require_absent(output: Path) -> None:
@@ -198,13 +282,15 @@ def locked(lock: Path, folder: Path) -> Iterator[None]:
     lock (Path): the lock file.
     folder (Path): the folder, for the message.
     RAISES (ValueError): SP125 if another process holds the lock.
+    RAISES (OSError): SP143 if the folder cannot be written.
     """
     from filelock import FileLock, Timeout  # takes some time to import
 
-    lock.parent.mkdir(parents=True, exist_ok=True)
     holder = FileLock(lock)
     try:
-        holder.acquire(timeout=0)
+        with naming_output(folder):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            holder.acquire(timeout=0)
     except Timeout as error:
         raise ValueError(Errors.SP125.format(folder=folder)) from error
     try:

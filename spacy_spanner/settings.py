@@ -225,8 +225,9 @@ class SpanSettings(Settings):
         (one inside another, but no crossing) or "any". The higher score wins.
     set_ents (str): whether `doc.ents` is set, too, to a choice without overlaps: "off",
         "score" (highest score first) or "longest" (longest span first).
-    overwrite (bool): whether existing spans and entities are replaced; otherwise they
-        are kept, and new ones are added.
+    overwrite (bool): whether existing spans and entities are replaced, also those of
+        earlier components with the same spans_key; otherwise they are kept, and new
+        ones are added.
     window (str): what the model sees at once: "sentence" (if the document has sentence
         boundaries), "doc" or "strided".
     max_window (int): longest window, in tokens; longer ones are cut.

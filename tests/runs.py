@@ -25,6 +25,16 @@ CONFIG = Path(__file__).parents[1] / "configs" / "biaffine_cnn.cfg"
 NAME = "span_biaffine"
 EVAL_FREQUENCY = 3
 
+# Batches of two documents, whose results the tests can read.
+SMALL_BATCHES = """
+[training.batcher]
+@batchers = "spacy.batch_by_sequence.v1"
+size = 2
+get_length = null
+
+[training.logger]
+@loggers = "test.rows.v1"
+"""
 # Text of a config, on top of which a test puts its own.
 BASE = f"""
 [components.span_biaffine]
@@ -36,14 +46,7 @@ max_steps = 13
 eval_frequency = {EVAL_FREQUENCY}
 annotating_components = ["sentencizer"]
 
-[training.batcher]
-@batchers = "spacy.batch_by_sequence.v1"
-size = 2
-get_length = null
-
-[training.logger]
-@loggers = "test.rows.v1"
-
+{SMALL_BATCHES}
 [training.optimizer]
 @optimizers = "spacy_spanner.AdamW.v1"
 encoder = 0.05

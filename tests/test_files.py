@@ -1,5 +1,6 @@
 """Nobody finds half of a file, whatever stops the work."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any, List
@@ -9,8 +10,10 @@ import pytest
 from spacy_spanner.files import (
     Draft,
     locked,
+    naming_output,
     new_folder,
     read_json,
+    require_writable,
     staged_file,
     staged_folder,
     write_json,
@@ -178,3 +181,53 @@ def test_folder_is_locked_for_one_at_a_time(tmp_path: Path) -> None:
         raise KeyError
     with locked(lock, tmp_path):
         pass
+
+
+def test_errors_of_the_system_name_the_output_and_keep_their_type() -> None:
+    system = PermissionError(errno.EACCES, "no", "file")
+    with (
+        pytest.raises(PermissionError) as raised,
+        naming_output(Path("out")),
+        naming_output(Path("out/draft/file")),
+    ):
+        raise system
+    assert str(raised.value).startswith("[SP143] Cannot write out: ")
+    assert os.strerror(errno.EACCES) in str(raised.value)
+    assert raised.value.__cause__ is system
+
+
+@pytest.mark.parametrize(
+    "error",
+    [FileNotFoundError(errno.ENOENT, "no"), OSError("[E053] something else")],
+)
+def test_errors_of_reading_are_not_about_the_output(error: OSError) -> None:
+    with pytest.raises(OSError) as raised, naming_output(Path("o"), reading=True):
+        raise error
+    assert raised.value is error
+
+
+def test_full_disk_is_about_the_output_also_where_something_is_read() -> None:
+    with (
+        pytest.raises(OSError, match=r"\[SP143\] Cannot write out"),
+        naming_output(Path("out"), reading=True),
+    ):
+        raise OSError(errno.ENOSPC, "full")
+
+
+def test_output_that_can_be_written_is_checked_without_a_trace(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("as it was", "utf8")
+    for name in ("folder", "deep/er/folder", "."):
+        require_writable(tmp_path / name, folder=True)
+        require_writable(tmp_path / name / "new", folder=False)
+    require_writable(tmp_path / "file", folder=False)
+    require_writable(Path(os.devnull), folder=False)
+    assert names(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_text("utf8") == "as it was"
+
+
+def test_long_names_have_drafts(tmp_path: Path) -> None:
+    name = 250 * "x"
+    write_text(tmp_path / name, "text")
+    with new_folder(tmp_path / "new" / name) as folder:
+        write_text(folder / "a", "text")
+    assert names(tmp_path) == sorted([name, f"new/{name}/a"])

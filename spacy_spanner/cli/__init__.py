@@ -1,6 +1,6 @@
 """The commands of `python -m spacy spanner`; importing this package registers them."""
 
-from spacy.cli._util import app as spacy_app
+from spacy.cli import app as spacy_app
 
 from . import (  # noqa: F401 (each adds its commands)
     analyze,
@@ -8,7 +8,9 @@ from . import (  # noqa: F401 (each adds its commands)
     annotate,
     convert,
     evaluate,
+    find_errors,
     preflight,
+    select,
     sweep,
     train,
 )

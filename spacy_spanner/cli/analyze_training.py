@@ -11,10 +11,13 @@ import typer
 from wasabi import msg
 
 from ..evaluation.tables import percent
-from .analyze import COMPONENT, OUTPUT, analyze, write_analysis
-from .shell import CODE, GPU, TAKES_OVERRIDES, ready, track
+from .analyze import COMPONENT, analyze, show_table, write_analysis
+from .shell import CODE, GPU, TAKES_OVERRIDES, parse_numbers, ready, track
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
+OUTPUT = typer.Option(
+    ..., "--output", "-o", help="Folder for the trainings, the figure and its data"
+)
 TEST = typer.Option(None, "--test", "-t", help="Test data for the best model")
 DEFAULT_SETTING = "boundary_smoothing"
 
@@ -47,12 +50,11 @@ def add_command(
         gpu_id: int = GPU,
         code_path: Optional[Path] = CODE,
     ) -> None:
-        from spacy.cli._util import parse_config_overrides
-
         from ..jobs.search.search import run_variants
         from ..jobs.search.trials import Plan
+        from ..jobs.spacy_commands import parse_config_overrides
 
-        with ready(gpu_id, code_path):
+        with ready(gpu_id, code_path, folder=output):
             plan = Plan(config, parse_config_overrides(ctx.args), test, component)
             variants = make_variants(plan, values)
             finish(output, run_variants(plan, variants, output, track=track))
@@ -105,7 +107,7 @@ def with_each_seed(plan: Any, text: str) -> List[Any]:
     """RETURNS (List[Variant]): a training for each seed."""
     from ..jobs.search.variants import seed_variants
 
-    return seed_variants(numbers(text))
+    return seed_variants(parse_numbers(text, "seeds", least=1))
 
 
 def with_less_data(plan: Any, text: str) -> List[Any]:
@@ -113,23 +115,27 @@ def with_less_data(plan: Any, text: str) -> List[Any]:
     from ..jobs.search.one_trial import count_documents
     from ..jobs.search.variants import size_variants
 
-    return size_variants(count_documents(plan), numbers(text))
+    return size_variants(count_documents(plan), parse_numbers(text, "seeds", least=1))
 
 
 def write_training(output: Path, runs: Accounts) -> None:
-    """Write the course of trainings."""
+    """Print and write the course of trainings."""
+    from ..evaluation.analysis_tables import training_table
     from ..evaluation.report.figures.analyses import training_figure
 
-    write_analysis(output, "training", runs, training_figure(runs))
+    show_table(training_table(runs))
+    write_analysis(output, "training", runs, training_figure)
 
 
 def write_calibration(output: Path, runs: Accounts) -> None:
-    """Write the reliability of the best model of each training."""
+    """Print and write the reliability of the best model of each training."""
+    from ..evaluation.analysis_tables import calibration_table
     from ..evaluation.report.figures.analyses import reliability_panels
     from ..jobs.search.summaries import best_part
 
     panels = [{"name": run["name"], **best_part(run)} for run in runs]
-    write_analysis(output, "calibration", panels, reliability_panels(panels))
+    show_table(calibration_table(panels))
+    write_analysis(output, "calibration", panels, reliability_panels)
 
 
 def write_seeds(output: Path, runs: Accounts) -> None:
@@ -141,28 +147,22 @@ def write_seeds(output: Path, runs: Accounts) -> None:
     known = [name for name, row in summary.items() if row["mean"] is not None]
     values = {name: [best_part(run)[name] for run in runs] for name in known}
     data = {"summary": summary, "runs": runs}
-    write_analysis(output, "seeds", data, seeds_figure(values, summary))
     for name in known:
         row = summary[name]
         msg.text(f"{name}: {percent(row['mean'])} ± {percent(row['sd'])}")
+    write_analysis(output, "seeds", data, lambda _: seeds_figure(values, summary))
 
 
 def write_sizes(output: Path, runs: Accounts) -> None:
-    """Write F1 by the size of the training data."""
+    """Print and write F1 by the size of the training data."""
+    from ..evaluation.analysis_tables import means_table
     from ..evaluation.report.figures.analyses import sizes_figure
     from ..jobs.search.summaries import by_name, summarize
 
     points = {name: summarize(group)["f"] for name, group in by_name(runs).items()}
     data = {"summary": points, "runs": runs}
-    write_analysis(output, "sizes", data, sizes_figure(points))
-
-
-def numbers(text: str) -> List[int]:
-    """RETURNS (List[int]): integers separated by commas."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise typer.BadParameter(f"not integers separated by commas: {text}") from error
+    show_table(means_table("training documents", points))
+    write_analysis(output, "sizes", data, lambda _: sizes_figure(points))
 
 
 add_command(

@@ -1,24 +1,29 @@
 """The command `spanner annotate`."""
 
 import signal
+import sys
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
-from .shell import CODE, FORCE, KEY, MODEL, app, plain_errors, track_amounts
+from ..evaluation.tables import amount
+from .shell import CODE, FORCE, KEY, MODEL, app, fail, plain_errors, track_amounts
 
 if TYPE_CHECKING:
     from ..jobs.annotate.messages import Report
     from ..jobs.annotate.run import Engine, Request, Run
 
 INPUT = typer.Argument(..., help="Files, folders, globs: text, JSONL, Parquet, .spacy")
-OUTPUT = typer.Option(..., "--output", "-o", help="Folder to write to")
+OUTPUT = typer.Option(
+    ..., "--output", "-o", help="Folder to write to, or - for standard output"
+)
 TO = typer.Option("jsonl", help="Output format: jsonl, parquet, spacy")
 ENGINE = typer.Option("local", help="local, or ray for a cluster (extra ray)")
 N_PROCESS = typer.Option(
@@ -32,6 +37,9 @@ TEXT_FIELD = typer.Option("text", help="JSONL, Parquet: name of the text field")
 ID_FIELD = typer.Option("", help="Name of the id field; default: file name and number")
 LINES = typer.Option(False, "--lines", help="Text files: read every line as a document")
 TEXT = typer.Option(True, "--text/--no-text", help="Write the texts of documents, too")
+KEEP = typer.Option(
+    False, "--keep-fields", help="JSONL: write all other fields of the input, too"
+)
 BATCH = typer.Option(None, min=1, help="Documents per batch; default: the pipeline's")
 PART = typer.Option(None, min=0.001, help="MB of input per output file")
 ZONE = typer.Option(
@@ -61,6 +69,7 @@ def annotate_cli(
     id_field: str = ID_FIELD,
     lines: bool = LINES,
     text: bool = TEXT,
+    keep_fields: bool = KEEP,
     batch_size: Optional[int] = BATCH,
     part_mb: Optional[float] = PART,
     memory_zone: bool = ZONE,
@@ -74,18 +83,45 @@ def annotate_cli(
     failed documents and the reasons. If the command is interrupted, run it again to
     continue; every document is annotated once.
     """
+    from ..files import STANDARD_OUTPUT, require_writable
+
     choices = dict(locals())
     with plain_errors(), sigterm_as_interrupt():
         check_choices(choices)
-        request, run_parts = make_request(choices), make_engine(choices)
-        reports, n_parts = annotate(request, run_parts, force=force)
-    report_outcome(reports, n_parts, output, tolerance)
+        if output == STANDARD_OUTPUT:
+            print_annotated(choices)
+        else:
+            require_writable(output, folder=True)
+            report_outcome(*annotate(choices), output, tolerance)
+
+
+def print_annotated(choices: Dict[str, Any]) -> None:
+    """Annotate in a temporary folder, and write the results to standard output and all
+    messages to standard error.
+    """
+    stream = sys.stdout.buffer
+    with TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+        output = Path(folder, "annotated")
+        reports, n_parts = annotate({**choices, "output": output}, stream)
+        errors = output / "errors.jsonl"
+        typer.echo(errors.read_text("utf8"), nl=False)
+        report_outcome(reports, n_parts, None, choices["tolerance"])
 
 
 def check_choices(choices: Dict[str, Any]) -> None:
     """RAISES (ValueError): SP062 for an invalid format, engine or number of workers."""
+    from ..files import STANDARD_OUTPUT
+
     expected = {name: f"one of {', '.join(known)}" for name, known in CHOICES.items()}
     wrong = [name for name, known in CHOICES.items() if choices[name] not in known]
+    printed = choices["output"] == STANDARD_OUTPUT
+    if (printed or choices["keep_fields"]) and choices["to"] != "jsonl":
+        option = "--output -" if printed else "--keep-fields"
+        expected["to"] = f"jsonl with {option}"
+        wrong.append("to")
+    if printed and choices["engine"] != "local":
+        expected["engine"] = "local with --output -"
+        wrong.append("engine")
     most = choices["n_process"]
     if most is not None and (choices["min_process"] or 1) > most:
         expected["min_process"] = f"at most {most} (--n-process)"
@@ -119,7 +155,9 @@ def make_request(choices: Dict[str, Any]) -> "Request":
         choices["inputs"],
         choices["output"],
         format=choices["to"],
-        fields=Fields(choices["text_field"], choices["id_field"]),
+        fields=Fields(
+            choices["text_field"], choices["id_field"], choices["keep_fields"]
+        ),
         by_line=choices["lines"],
         with_text=choices["text"],
         part_size=round(part_mb * 2**20) if part_mb else None,
@@ -158,36 +196,45 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
 
 
 def annotate(
-    request: "Request", engine: "Engine", *, force: bool = False
+    choices: Dict[str, Any], stream: Optional[BinaryIO] = None
 ) -> "Tuple[List[Report], int]":
     """Annotate the remaining parts, and show the progress.
 
+    stream (Optional[BinaryIO]): gets the results instead of the folder.
     RETURNS (Tuple[List[Report], int]): reports on finished parts, also after an
         interruption, and the number of all parts.
     """
     from ..jobs.annotate.run import prepared
 
-    with prepared(request, force=force) as run:
+    request, engine = make_request(choices), make_engine(choices)
+    with prepared(request, force=choices["force"]) as run:
         reports = list(run.finished)
         if reports:
-            done = f"{len(reports):,} of {len(run.parts):,}"
-            msg.info(f"Resuming: {done} parts are already finished")
+            done = f"{len(reports):,} of {amount(len(run.parts), 'part')}"
+            msg.info(f"Resuming: {done} already finished")
         try:
-            for report in track(run, engine):
+            for report in track(run, engine, stream):
                 reports.append(report)
         except KeyboardInterrupt:
             msg.warn("Stopped")
     return reports, len(run.parts)
 
 
-def track(run: "Run", engine: "Engine") -> Iterator["Report"]:
+def track(
+    run: "Run", engine: "Engine", stream: Optional[BinaryIO]
+) -> Iterator["Report"]:
     """Annotate parts, and show the progress. YIELDS (Report): of each part."""
     from ..jobs.annotate.run import annotate_parts
 
     size = sum(part.size for part in run.parts)
     before = total(run.finished, "size")
+    options: Dict[str, Any] = {"total": size, "before": before, "what": "Annotating"}
     with closing(annotate_parts(run, engine)) as reports:
-        yield from track_amounts(reports, total=size, before=before, what="Annotating")
+        if stream is None:
+            yield from track_amounts(reports, **options)
+        else:
+            moved = run.job.output.move_shards(reports, stream)
+            yield from track_amounts(moved, **options)
 
 
 @contextmanager
@@ -204,30 +251,37 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 
 def report_outcome(
-    reports: "List[Report]", n_parts: int, output: Path, tolerance: float
+    reports: "List[Report]",
+    n_parts: int,
+    output: Optional[Path],
+    tolerance: float,
 ) -> None:
     """Print the result of a run.
 
-    RAISES (Exit): with code 130 if the run is not complete.
-    RAISES (SystemExit): with code 1 if more documents failed than tolerated.
+    output (Optional[Path]): the folder; None for standard output.
+    RAISES (Exit): with code 130 if the run is not complete, with code 1 if more
+        documents failed than tolerated.
     """
     if len(reports) < n_parts:
-        parts = f"{len(reports):,} of {n_parts:,} parts are finished"
-        msg.info(f"{parts}. Run the same command again to continue")
+        parts = f"{len(reports):,} of {amount(n_parts, 'part')} finished"
+        advice = ". Run the same command again to continue" if output else ""
+        msg.info(f"{parts}{advice}")
         raise typer.Exit(STOPPED)
     documents, failed = total(reports, "documents"), total(reports, "failed")
     words, spans = total(reports, "words"), total(reports, "spans")
     msg.good(
-        f"{documents:,} documents, {words:,} words, {spans:,} spans", f"in {output}"
+        f"{amount(documents, 'document')}, {amount(words, 'word')}, "
+        f"{amount(spans, 'span')}",
+        f"in {output}" if output else "on standard output",
     )
-    path = output / "errors.jsonl"
+    path = output / "errors.jsonl" if output else "the list above"
     if failed > tolerance * (documents + failed):
         message = Errors.SP129.format(
             failed=failed, total=documents + failed, tolerance=tolerance, path=path
         )
-        msg.fail(message, exits=1)
+        fail(message)
     if failed:
-        msg.warn(f"{failed:,} documents failed: see {path}")
+        msg.warn(f"{amount(failed, 'document')} failed: see {path}")
 
 
 def total(reports: "List[Report]", name: str) -> int:

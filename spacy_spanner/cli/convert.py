@@ -1,26 +1,37 @@
 """The commands `spanner convert` and `spanner stats`, for annotated corpora."""
 
 import json
+import os
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import typer
 from wasabi import msg
 
 from ..errors import Errors
-from .shell import app
+from ..evaluation.tables import amount
+from .shell import app, fail, parse_numbers, plain_errors
 
 if TYPE_CHECKING:
     from ..corpus.conversion import Summary
     from ..corpus.statistics import Reach, Statistics
 
+# At the end of the name of a folder.
+SLASHES = tuple(filter(None, (os.sep, os.altsep)))
 SOURCE = typer.Argument(..., help="File or folder to read")
-TARGET = typer.Argument(..., help="File or folder to write")
+TARGET = typer.Argument(
+    ..., help="File to write, or folder: no suffix, or a slash at the end"
+)
 FORMAT = typer.Option("", "--format", "-f", help="Source format; default: detected")
 TO = typer.Option("", help="spacy, jsonl, conll, brat; default: from the target's name")
 LANG = typer.Option("en", "--lang", "-l", help="Language code, for the tokenizer")
 SPANS_KEY = typer.Option("ents", help="Span group in doc.spans")
+FROM_KEY = typer.Option("", help="spacy: copy this span group to --spans-key")
+PREDICTIONS = typer.Option(
+    False, "--predictions", help="Label Studio: read predictions of unannotated tasks"
+)
+MIN_SCORE = typer.Option(None, help="Leave out entities with a lower score")
 ENCODING = typer.Option("utf-8", help="Encoding of the source")
 ENDS = typer.Option("auto", help="json: ends are inclusive, exclusive, or auto")
 TAG_COLUMNS = typer.Option("", help="conll: such as 1,2, from 0; -1 is the last")
@@ -30,7 +41,7 @@ GENIA_CLASSES = typer.Option("five", help="genia: five, all")
 LABEL_NAMES = typer.Option("", help="rows: names of numeric tags: O,B-PER,I-PER")
 DOCUMENTS = typer.Option(None, help="ace, kbp: file with names of documents to read")
 ALIGN = typer.Option("strict", help="Boundaries in tokens: strict, contract, expand")
-SENTENCES = typer.Option("given", help="Source of sentences: given, lines, rules, none")
+SENTENCES = typer.Option("given", help="Sentences: given, one, lines, rules, none")
 WINDOW = typer.Option("sentence", help="Unit that entities cannot cross: sentence, doc")
 CHARACTERS = typer.Option(False, "--characters", help="Make every character a token")
 SPLIT = typer.Option(False, "--split-sentences", help="Make every sentence a document")
@@ -43,11 +54,14 @@ TOLERANCE = typer.Option(0.0, min=0.0, max=1.0, help="Share that may be lost")
 @app.command("convert")
 def convert_cli(
     source: Path = SOURCE,
-    target: Path = TARGET,
+    target: str = TARGET,
     format: str = FORMAT,
     to: str = TO,
     lang: str = LANG,
     spans_key: str = SPANS_KEY,
+    from_key: str = FROM_KEY,
+    predictions: bool = PREDICTIONS,
+    min_score: Optional[float] = MIN_SCORE,
     encoding: str = ENCODING,
     ends: str = ENDS,
     tag_columns: str = TAG_COLUMNS,
@@ -73,11 +87,12 @@ def convert_cli(
     output is still written.
     """
     choices = dict(locals())
-    try:
+    if target.endswith(SLASHES) and not to:
+        choices["to"] = "spacy"
+    path = choices["target"] = Path(target)
+    with plain_errors():
         summary = convert(**choices)
-    except (ValueError, OSError, ImportError) as error:  # ImportError: of a language
-        msg.fail(str(error), exits=1)
-    report(summary, target, lost_path(target, lost), tolerance)
+    report(summary, path, lost_path(path, lost), tolerance)
 
 
 def lost_path(target: Path, given: Optional[Path]) -> Path:
@@ -103,8 +118,7 @@ def convert(
 
     RAISES (ValueError): an error that names file and line, if it concerns a file.
     """
-    import spacy
-
+    from ..corpus.bare_language import BareLanguage
     from ..corpus.conversion import convert_corpus
     from ..corpus.options import DocOptions, ReadOptions
     from ..corpus.records import LostSpans
@@ -118,7 +132,7 @@ def convert(
     return convert_corpus(
         source,
         target,
-        spacy.blank(lang),
+        BareLanguage(lang),
         format=format or None,
         to=to or None,
         read_options=ReadOptions(**_fields_of(ReadOptions, choices)),
@@ -134,32 +148,19 @@ def _fields_of(options: Any, choices: Dict[str, Any]) -> Dict[str, Any]:
     return {name: value for name, value in choices.items() if name in names}
 
 
-def parse_numbers(text: str, name: str) -> Tuple[int, ...]:
-    """RETURNS (Tuple[int, ...]): the integers of a comma-separated list.
-
-    RAISES (ValueError): SP062 if there is anything else.
-    """
-    parts = text.replace(",", " ").split()
-    if not all(part.lstrip("-").isdecimal() for part in parts):
-        message = Errors.SP062.format(
-            name=name, choices="integers separated by commas", value=text
-        )
-        raise ValueError(message)
-    return tuple(map(int, parts))
-
-
 def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> None:
     """Print the numbers of written and lost entities, with reasons.
 
-    RAISES (SystemExit): with code 1 if more entities are lost than tolerated.
+    RAISES (Exit): with code 1 if more entities are lost than tolerated.
     """
     msg.good(
-        f"{summary.documents:,} documents, {summary.tokens:,} tokens, "
-        f"{summary.spans:,} entities",
+        f"{amount(summary.documents, 'document')}, {amount(summary.tokens, 'token')}, "
+        f"{amount(summary.spans, 'entity', 'entities')}",
         f"in {target}",
     )
     if summary.empty:
-        msg.info(f"{summary.empty:,} documents without tokens were skipped")
+        skipped = amount(summary.empty, "document was", "documents were")
+        msg.info(f"{skipped} skipped, for lack of tokens")
     if summary.lost.reasons:
         rows = summary.lost.reasons.most_common()
         msg.warn(f"Some entities were not written; they are listed in {table}")
@@ -171,7 +172,7 @@ def report(summary: "Summary", target: Path, table: Path, tolerance: float) -> N
             tolerance=tolerance,
             path=table,
         )
-        msg.fail(message, exits=1)
+        fail(message)
 
 
 PATHS = typer.Argument(..., help=".spacy files or folders of them, one column each")
@@ -207,9 +208,11 @@ def stats_cli(
     its windows and, for models with seed spans, on the widths of the seeds.
     """
     from ..corpus.statistics import Reach
-    from ..files import write_text
+    from ..files import require_writable, write_text
 
-    try:
+    with plain_errors():
+        if output is not None:
+            require_writable(output, folder=False)
         reach = Reach(
             max_width=max_width,
             window=window,
@@ -221,8 +224,6 @@ def stats_cli(
         page = render(count_files(paths, spans_key, reach), format)
         if output is not None:
             write_text(output, page)
-    except (ValueError, OSError) as error:
-        msg.fail(str(error), exits=1)
     if output is None:
         typer.echo(page)
     else:

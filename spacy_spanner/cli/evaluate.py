@@ -1,14 +1,15 @@
 """The commands `spanner evaluate`, `tune` and `model-card`, for trained pipelines."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import typer
 from spacy.util import load_model
 from wasabi import msg
 
 from ..errors import Warnings
-from ..evaluation.tables import percent
+from ..evaluation.tables import percent, readable
+from .analyze import warn_without_figures
 from .shell import CODE, DATA, FORCE, GPU, KEY, MODEL, app, distinct_names, ready, track
 
 HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
@@ -18,7 +19,9 @@ HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
 def evaluate_cli(
     model: str = MODEL,
     data: Path = DATA,
-    output: Path = typer.Option(..., "--output", "-o", help="Folder to write to"),
+    output: Optional[Path] = typer.Option(
+        None, "--output", "-o", help="Folder for the report; default: print only"
+    ),
     compare: Optional[str] = typer.Option(
         None, "--compare", help="Second pipeline to compare with on the same documents"
     ),
@@ -31,11 +34,11 @@ def evaluate_cli(
 ) -> None:
     """Evaluate a pipeline, and write a report with figures.
 
-    Works with any pipeline that writes span groups. Writes metrics.json, errors.json,
-    report.html, and the figures as PNG and SVG to OUTPUT.
+    Works with any pipeline that writes span groups. Prints the scores, and writes
+    metrics.json, errors.json, report.html, and the figures as PNG and SVG to OUTPUT.
     """
-    with ready(gpu_id, code_path):
-        metrics = evaluate(
+    with ready(gpu_id, code_path, folder=output):
+        metrics, comparison = evaluate(
             [model, *([compare] if compare else [])],
             data,
             output,
@@ -44,31 +47,58 @@ def evaluate_cli(
             draws={"seed": seed, "n_samples": samples},
         )
     for one in metrics:
-        scores = one["scores"]
-        shown = ", ".join(f"{x.upper()} {percent(scores[x])}" for x in "prf")
-        msg.good(f"{one['model']['name']}: {shown}, ECE {percent(scores['ece'])}")
-    msg.good(f"Wrote {output / 'report.html'}")
+        show_scores(one)
+    if comparison:
+        show_comparison(comparison)
+    if output is not None:
+        msg.good(f"Wrote {output / 'report.html'}")
+        warn_without_figures()
+
+
+def show_scores(metrics: Dict[str, Any]) -> None:
+    """Print the scores of a pipeline, overall and by label."""
+    scores = metrics["scores"]
+    shown = ", ".join(f"{x.upper()} {percent(scores[x])}" for x in "prf")
+    msg.good(f"{metrics['model']['name']}: {shown}, ECE {percent(scores['ece'])}")
+    counts = metrics["data"]["labels"]
+    rows = [
+        [label, *(percent(row[x]) for x in "prf"), f"{counts[label]['gold']:,}"]
+        for label, row in sorted((scores["per_type"] or {}).items())
+    ]
+    if rows:
+        header = ("type", "P", "R", "F1", "gold")
+        msg.table(rows, header=header, aligns=["l", *"r" * 4], divider=True)
+
+
+def show_comparison(comparison: Dict[str, Any]) -> None:
+    """Print the difference in F1 of two pipelines; see `summary.compare`."""
+    first, second = comparison["names"]
+    shown = f"{second} minus {first}: F1 {100 * comparison['difference']['f']:+.1f}"
+    if comparison["interval"]:
+        low, high = comparison["interval"]["f"]
+        shown += f" (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
+    if comparison["p_value"] is not None:
+        shown += f", p = {comparison['p_value']:.3f}"
+    msg.text(shown)
 
 
 def evaluate(
     models: List[str],
     data: Path,
-    output: Path,
+    output: Optional[Path],
     *,
     key: Optional[str],
     limit: int,
     draws: Dict[str, int],
-) -> List[Dict[str, Any]]:
-    """Evaluate one or two pipelines, and write the results.
+) -> Tuple[List[Dict[str, Any]], Optional[Dict[str, Any]]]:
+    """Evaluate one or two pipelines, and write the results if there is an output.
 
-    RETURNS (List[Dict[str, Any]]): metrics of each pipeline.
+    RETURNS (Tuple): metrics of each pipeline, and the comparison of two.
     """
-    from ..evaluation.report.figures.style import require_matplotlib
     from ..evaluation.report.page import write_report
     from ..evaluation.summary import compare, evaluate_pipeline
     from ..files import staged_folder, write_json
 
-    require_matplotlib()  # fail early
     found = [
         evaluate_pipeline(
             load_model(model), data, name=name, key=key, track=track, **draws
@@ -77,6 +107,9 @@ def evaluate(
     ]
     first, second = found[0], found[1] if len(found) > 1 else None
     comparison = compare(first, second, **draws) if second else None
+    results = [one.metrics for one in found], comparison
+    if output is None:
+        return results
     with staged_folder(output) as folder:
         metrics = dict(first.metrics)
         if second:
@@ -84,7 +117,7 @@ def evaluate(
         write_json(folder / "metrics.json", metrics)
         write_json(folder / "errors.json", first.errors)
         write_report(folder, first, second=second, comparison=comparison, limit=limit)
-    return [one.metrics for one in found]
+    return results
 
 
 @app.command("tune")
@@ -110,18 +143,20 @@ def tune_cli(
 
     Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
+    from .. import files
     from ..evaluation.tuning import Goal, tune
-    from ..files import new_folder, require_absent, write_json
 
     goal = Goal(beta, precision, per_label, temperature)
     with ready(gpu_id, code_path):
         if not force:
-            require_absent(output)  # fail early
+            files.require_absent(output)  # fail early
+        files.require_apart(output, filter(None, [dev, test]))
+        files.require_writable(output, folder=True, whole=True)
         nlp = load_model(model)
         found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
-        with new_folder(output, force=force) as folder:
+        with files.new_folder(output, force=force) as folder:
             nlp.to_disk(folder)
-            write_json(folder / "tuning.json", found)
+            files.write_json(folder / "tuning.json", found)
     show_tuning(found)
     if test is None:
         msg.warn(Warnings.SW070.format(dev=dev))
@@ -137,8 +172,9 @@ def show_tuning(found: Dict[str, Any]) -> None:
         for when in ("before", "after")
     ]
     msg.table(rows, header=HEADER, aligns=["l", "l", *"r" * 4], divider=True)
-    for name, value in found["settings"]["after"].items():
-        msg.text(f"{name}: {found['settings']['before'][name]} -> {value}")
+    settings = readable(found["settings"])
+    for name, value in settings["after"].items():
+        msg.text(f"{name}: {settings['before'][name]} -> {value}")
 
 
 @app.command("model-card")
@@ -150,6 +186,9 @@ def model_card_cli(
         "-o",
         help="File to write; default: README.md in the pipeline's folder",
     ),
+    name: Optional[str] = typer.Option(
+        None, "--name", "-n", help="Name of the package, as for spacy package --name"
+    ),
     force: bool = FORCE,
     code_path: Optional[Path] = CODE,
 ) -> None:
@@ -158,12 +197,14 @@ def model_card_cli(
     `spacy package` adds the README.md of a pipeline's folder to the package.
     """
     from ..evaluation.card import render_card
-    from ..files import require_absent, write_text
+    from ..files import require_absent, require_writable, write_text
 
     with ready(code=code_path):
+        if output is not None:
+            require_writable(output, folder=False)
         nlp = load_model(model)
         target = output or Path(nlp.path or ".") / "README.md"
         if not force:
             require_absent(target)
-        write_text(target, render_card(nlp))
+        write_text(target, render_card(nlp, name))
     msg.good(f"Wrote {target}")

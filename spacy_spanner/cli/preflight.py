@@ -7,9 +7,10 @@ from typing import Any, Callable, Dict, List, Optional
 import typer
 from wasabi import msg
 
+from ..evaluation.tables import amount
 from .shell import CODE, FORCE, TAKES_OVERRIDES, app, plain_errors, ready
 
-TO_SCREEN = Path("-")
+DEFAULT_NAME = "config.cfg"
 
 
 @app.command("init-config")
@@ -33,26 +34,42 @@ def init_config_cli(
         "ents", "--spans-key", "-sk", help="Span group with the gold annotation"
     ),
     steps: Optional[int] = typer.Option(
-        None, min=1, help="Number of batches to train on"
+        None, min=1, help="Number of batches to train on; rounded up for evaluations"
+    ),
+    checkpoint: bool = typer.Option(
+        False, "--checkpoint", help="Save checkpoints, so that training can be resumed"
     ),
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
-    from ..files import require_absent, write_text
+    from .. import files
     from ..preflight.config_text import write_config
+    from ..preflight.languages import language_warning
     from ..preflight.starter_config import Wishes, build_config
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
-    wishes = Wishes(model, lang, encoder, gpu, window, given, spans_key, steps)
+    wishes = Wishes(
+        *(model, lang, encoder, gpu, window, given, spans_key, steps),
+        checkpoint=checkpoint,
+    )
     with plain_errors():
-        if output != TO_SCREEN and not force:
-            require_absent(output)
-        text = write_config(build_config(wishes), wishes.heading(output.name))
-    if output == TO_SCREEN:
-        sys.stdout.write(text)
-        return
-    write_text(output, text)
+        to_screen = output == files.STANDARD_OUTPUT
+        if not to_screen:
+            files.require_writable(output, folder=False)
+            if not force:
+                files.require_absent(output)
+        name = DEFAULT_NAME if to_screen else output.name
+        text = write_config(build_config(wishes), wishes.heading(name))
+        warning = language_warning(encoder, lang)
+        if warning:
+            print(warning, file=sys.stderr)
+        if to_screen:
+            sys.stdout.write(text)
+            return
+        files.write_text(output, text)
     msg.good(f"Wrote {output}")
+    for line in wishes.commands(str(output)):
+        print(line)  # not wrapped, so that commands can be copied
 
 
 @app.command("debug-data", context_settings=TAKES_OVERRIDES)
@@ -73,19 +90,20 @@ def debug_data_cli(
     Settings of the config are overridden as in `spacy train`: --paths.train corpus.
     Exits with code 1 if training would fail or its scores would be meaningless.
     """
-    from spacy.cli._util import parse_config_overrides
-
-    from ..files import write_json
+    from ..files import require_writable, write_json
+    from ..jobs.spacy_commands import parse_config_overrides
     from ..preflight.data_check import debug_data
 
     with ready(code=code_path):
+        if output is not None:
+            require_writable(output, folder=False)
         checks = debug_data(config, parse_config_overrides(ctx.args), test=test)
-    show(checks)
-    if output is not None:
-        write_json(output, [as_json(check) for check in checks])
+        show(checks)
+        if output is not None:
+            write_json(output, [as_json(check) for check in checks])
     levels = [finding.level for check in checks for finding in check.findings]
     wrong = levels.count("error") + (levels.count("warning") if strict else 0)
-    msg.text(f"{levels.count('error')} errors, {levels.count('warning')} warnings")
+    msg.text(", ".join(amount(levels.count(x), x) for x in ("error", "warning")))
     if wrong:
         raise typer.Exit(1)
 

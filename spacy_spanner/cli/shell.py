@@ -8,14 +8,16 @@ as torch are made inside the command, so that they do not delay other commands o
 import re
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, Optional, Sequence
+from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Sequence, Tuple
 
 import typer
 from tqdm import tqdm
 from wasabi import msg
+
+from ..errors import Errors
 
 app = typer.Typer(
     name="spanner",
@@ -41,29 +43,72 @@ FORCE = typer.Option(False, "--force", "-F", help="Replace existing output")
 TAKES_OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
+def fail(message: str) -> NoReturn:
+    """Print an error to standard error, and exit with code 1."""
+    with redirect_stdout(sys.stderr):
+        msg.fail(message)
+    raise typer.Exit(1)
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Print errors with a code and exit with code 1; raise all other errors."""
+    """Print errors with a code, and those of the system about a file, and exit with
+    code 1; raise all other errors.
+    """
+    from configparser import InterpolationError
+
+    from thinc.api import ConfigValidationError
+
+    from ..jobs.spacy_commands import show_validation_error
+
     try:
         yield
-    except (ValueError, OSError, ImportError) as error:
-        if not CODED.match(str(error)):
+    except (ConfigValidationError, InterpolationError):
+        with redirect_stdout(sys.stderr), show_validation_error(hint_fill=False):
             raise
-        msg.fail(str(error))
-        raise typer.Exit(1) from error
+    except (ValueError, OSError, ImportError) as error:
+        if CODED.match(str(error)):
+            fail(str(error))
+        if not isinstance(error, OSError) or error.filename is None:
+            raise
+        fail(Errors.SP145.format(path=error.filename, problem=error.strerror))
 
 
 @contextmanager
-def ready(gpu: int = -1, code: Optional[Path] = None) -> Iterator[None]:
+def ready(
+    gpu: int = -1, code: Optional[Path] = None, *, folder: Optional[Path] = None
+) -> Iterator[None]:
     """Work on a device and with the user's code, as spaCy's commands do, and print
     errors as `plain_errors` does.
+
+    folder (Optional[Path]): output, which is checked first.
     """
-    from spacy.cli._util import import_code, setup_gpu
+    from ..files import require_writable
+    from ..jobs.spacy_commands import import_code, setup_gpu
 
     with plain_errors():
+        if folder is not None:
+            require_writable(folder, folder=True)
         setup_gpu(gpu, silent=True)
         import_code(code)
         yield
+
+
+def parse_numbers(text: str, name: str, *, least: int = 0) -> Tuple[int, ...]:
+    """RETURNS (Tuple[int, ...]): the integers of a comma-separated list.
+
+    name (str): the option.
+    least (int): how many it must have.
+    RAISES (ValueError): SP062 if there is anything else, or too little.
+    """
+    parts = text.replace(",", " ").split()
+    known = all(part.removeprefix("-").isdecimal() for part in parts)
+    if not known or len(parts) < least:
+        message = Errors.SP062.format(
+            name=name, choices="integers separated by commas", value=text
+        )
+        raise ValueError(message)
+    return tuple(map(int, parts))
 
 
 def distinct_names(models: Sequence[str]) -> List[str]:

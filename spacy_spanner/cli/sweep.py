@@ -7,21 +7,21 @@ import typer
 from wasabi import msg
 
 from .analyze import COMPONENT
-from .analyze_training import numbers
-from .shell import CODE, TAKES_OVERRIDES, app, plain_errors
+from .shell import CODE, TAKES_OVERRIDES, app, parse_numbers, plain_errors
 
-METRICS = "f, p, r, macro_f, flat_f, nested_f or ece"
+METRICS = ("f", "p", "r", "macro_f", "flat_f", "nested_f", "ece")
+NAMES = ", ".join(METRICS)
 
 
 # Long for its options; each is a line or two.
 @app.command("sweep", context_settings=TAKES_OVERRIDES)
 def sweep_cli(
     ctx: typer.Context,
-    config: Path = typer.Argument(..., exists=True, help="Training config"),
-    space: Path = typer.Argument(..., exists=True, help="Settings to try: a .yml file"),
+    config: Path = typer.Argument(..., help="Training config"),
+    space: Path = typer.Argument(..., help="Settings to try: a .yml file"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder for all results"),
     seeds: Optional[str] = typer.Option(None, help="Override the file's seeds: 0,1,2"),
-    metric: str = typer.Option("f", help=f"Score on dev to choose by: {METRICS}"),
+    metric: str = typer.Option("f", help=f"Score on dev to choose by: {NAMES}"),
     test: Optional[Path] = typer.Option(
         None, "--test", "-t", help="Documents to score the best settings on, once"
     ),
@@ -43,22 +43,23 @@ def sweep_cli(
     The best settings are chosen on the development data. Run the command again to train
     only what is missing. Other settings are overridden as for `spacy train`.
     """
-    from spacy.cli._util import import_code, parse_config_overrides
-
+    from ..corpus.options import check_choice
+    from ..files import require_writable
     from ..jobs.search.search import Search, run_search
     from ..jobs.search.space import read_space
     from ..jobs.search.trials import Machine, Plan
+    from ..jobs.spacy_commands import import_code, parse_config_overrides
 
-    if metric not in METRICS.replace(",", "").split():
-        raise typer.BadParameter(f"metric must be {METRICS}, but is {metric}")
-    if engine not in ("local", "ray"):
-        raise typer.BadParameter(f"engine must be local or ray, but is {engine}")
     with plain_errors():
+        check_choice("metric", metric, METRICS)
+        check_choice("engine", engine, ("local", "ray"))
+        require_writable(output, folder=True)
         runner = make_engine(engine, address, cpus, gpus, grace, reduction)
         import_code(code_path)
         found = read_space(space)
         if seeds is not None:
-            found = found._replace(seeds=numbers(seeds))
+            chosen = parse_numbers(seeds, "seeds", least=1)
+            found = found._replace(seeds=list(chosen))
         plan = Plan(config, parse_config_overrides(ctx.args), component=component)
         machine = Machine(gpu or gpus > 0, code_path)
         search = Search(plan, found, metric, output, machine, keep_models)

@@ -7,7 +7,8 @@ from typing import List, Optional
 import typer
 from wasabi import msg
 
-from .shell import CODE, GPU, TAKES_OVERRIDES, app, plain_errors
+from ..errors import Errors
+from .shell import CODE, GPU, TAKES_OVERRIDES, app, plain_errors, ready
 
 CHECKPOINT = typer.Argument(
     ..., help="Folder of checkpoints ('path' of spacy_spanner.checkpoint.v1)"
@@ -32,18 +33,21 @@ def train_parallel_cli(
     Settings are overridden as for `spacy train`. For several machines, start
     `-m spacy_spanner.jobs.parallel train` with torchrun.
     """
-    from spacy.cli._util import parse_config_overrides
-
+    from ..files import require_writable
     from ..jobs.parallel.launching import launch_training
+    from ..jobs.spacy_commands import parse_config_overrides
 
-    if not config.exists():
-        msg.fail("Config file not found", config, exits=1)
     parse_config_overrides(list(ctx.args))  # says what is wrong with them, once
     arguments: List[str] = [str(config), *ctx.args]
     for name, path in (("--output", output), ("--code", code_path)):
         arguments += [] if path is None else [name, str(path)]
     arguments += ["--gpu"] if gpu else []
     with plain_errors():
+        if not config.is_file():
+            message = Errors.SP145.format(path=config, problem="there is no such file")
+            raise ValueError(message)
+        if output is not None:
+            require_writable(output, folder=True)
         launch_training(n_proc, arguments, output)
 
 
@@ -61,19 +65,15 @@ def resume_cli(
     overridden as for `spacy train`: --paths.train for data that has moved, or
     --training.max_steps for more steps.
     """
-    from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
-
     from ..jobs.run.resuming import finish_run, load_run
+    from ..jobs.spacy_commands import parse_config_overrides
 
     overrides = parse_config_overrides(ctx.args)
-    import_code(code_path)
-    setup_gpu(gpu_id)
-    try:
+    with ready(gpu_id, code_path, folder=output):
         run = load_run(checkpoint, use_gpu=gpu_id, overrides=overrides)
-    except ValueError as error:
-        msg.fail(str(error), exits=1)
-    msg.info(f"Resuming at epoch {run.checkpoint.epoch}, step {run.checkpoint.step}")
-    n_steps = finish_run(run, output, stdout=sys.stdout, stderr=sys.stderr)
+        at = f"epoch {run.checkpoint.epoch}, step {run.checkpoint.step}"
+        msg.info(f"Resuming at {at}")
+        n_steps = finish_run(run, output, stdout=sys.stdout, stderr=sys.stderr)
     if not n_steps:
         msg.good("The run is already complete")
     elif output is not None:

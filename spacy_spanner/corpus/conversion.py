@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import Dict, Iterator, NamedTuple, Optional
 
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from ..files import naming_output
+from .bare_language import AnyLanguage
 from .documents import to_docs, written_with_spaces
 from .formats.catalogue import FORMATS, detect_format, find_files
 from .formats.spacy_docs import load_docs
@@ -18,7 +19,17 @@ from .spacy_files import SHARD_TOKENS, SpacyWriter
 from .writers import BratWriter, ColumnsWriter, JsonlWriter, Writer
 
 TARGETS = ("spacy", "brat", "jsonl", "conll")
+# Formats by the suffix of the target.
+SUFFIXES: Dict[str, str] = {
+    ".spacy": "spacy",
+    **dict.fromkeys((".jsonl", ".json"), "jsonl"),
+    **dict.fromkeys((".conll", ".iob2", ".bio", ".tsv"), "conll"),
+}
 LONGEST_TEXT = 10**9
+NO_SENTENCES = (
+    "The documents have no sentence boundaries. If each is one sentence, use "
+    "--sentences one; to split them at punctuation, use --sentences rules"
+)
 
 
 class Summary(NamedTuple):
@@ -27,6 +38,7 @@ class Summary(NamedTuple):
     documents, tokens, spans (int): numbers of written documents, tokens and spans.
     empty (int): documents without tokens, which are skipped.
     lost (LostSpans): entities that were not written.
+    with_sentences (int): number of documents with sentence boundaries.
     """
 
     documents: int
@@ -34,6 +46,7 @@ class Summary(NamedTuple):
     spans: int
     empty: int
     lost: LostSpans
+    with_sentences: int
 
     @property
     def n_total(self) -> int:
@@ -87,7 +100,7 @@ def read_records(
 
 def read_docs(
     source: Path,
-    nlp: Language,
+    nlp: AnyLanguage,
     *,
     format: Optional[str] = None,
     read_options: ReadOptions = READ_DEFAULTS,
@@ -98,8 +111,8 @@ def read_docs(
     """Read a file or a folder as documents.
 
     source (Path): file or folder.
-    nlp (Language): provides the vocabulary, the tokenizer for sources without tokens,
-        and whether the language is written with spaces.
+    nlp (AnyLanguage): provides the vocabulary, the tokenizer for sources without
+        tokens, and whether the language is written with spaces.
     format (Optional[str]): format of the source, a key of `FORMATS`; None to detect it.
     read_options (ReadOptions): how to read.
     doc_options (DocOptions): how to build documents.
@@ -138,7 +151,7 @@ def read_plain_docs(path: Path) -> Iterator[Doc]:
 def convert_corpus(
     source: Path,
     target: Path,
-    nlp: Language,
+    nlp: AnyLanguage,
     *,
     format: Optional[str] = None,
     to: Optional[str] = None,
@@ -161,6 +174,7 @@ def convert_corpus(
     account = LostSpans() if lost is None else lost
     name = resolve_format(source, format, note, read_options.encoding)
     to = check_choice("to", to or target_format(target), TARGETS)
+    _require_unread(target, source, name, to)
     lean = name != "spacy"
     writer = make_writer(
         target, to, doc_options, shard_tokens=shard_tokens, lean=lean, lost=account
@@ -174,31 +188,50 @@ def convert_corpus(
         lost=account,
         note=note,
     )
-    return _write_all(docs, writer, doc_options.spans_key, account)
+    summary = _write_all(docs, writer, target, doc_options.spans_key, account)
+    is_unsplit = summary.documents > 0 and not summary.with_sentences
+    if is_unsplit and doc_options.sentences == "given":
+        note(NO_SENTENCES)
+    return summary
+
+
+def _require_unread(target: Path, source: Path, format: str, to: str) -> None:
+    """RAISES (ValueError): SP144 if an existing target would be read as a part of the
+    source; but a folder may be converted into itself.
+    """
+    place = target.resolve()
+    if not source.is_dir() or source.resolve() == place:
+        return
+    for path in [path.resolve() for path in find_files(source, FORMATS[format])]:
+        inside = format == to and place.exists() and path in place.parents
+        if inside or place == path or place in path.parents:
+            raise ValueError(Errors.SP144.format(output=target, source=source))
 
 
 def _write_all(
-    docs: Iterator[Doc], writer: Writer, key: str, lost: LostSpans
+    docs: Iterator[Doc], writer: Writer, target: Path, key: str, lost: LostSpans
 ) -> Summary:
-    n_docs = n_tokens = n_spans = n_empty = 0
+    n_docs = n_tokens = n_spans = n_empty = n_split = 0
     try:
-        for doc in docs:
-            if not len(doc):
-                n_empty += 1
-                continue
-            before = lost.n_listed
-            writer.add(doc)
-            n_docs += 1
-            n_tokens += len(doc)
-            n_lost = lost.n_listed - before
-            n_spans += len(doc.spans.get(key) or ()) - n_lost
-        writer.close()
+        with naming_output(target, reading=True):
+            for doc in docs:
+                if not len(doc):
+                    n_empty += 1
+                    continue
+                before = lost.n_listed
+                writer.add(doc)
+                n_docs += 1
+                n_tokens += len(doc)
+                n_split += doc.has_annotation("SENT_START")
+                n_lost = lost.n_listed - before
+                n_spans += len(doc.spans.get(key) or ()) - n_lost
+            writer.close()
     except BaseException:  # including KeyboardInterrupt
         writer.discard()
         raise
     finally:
         lost.close()
-    return Summary(n_docs, n_tokens, n_spans, n_empty, lost)
+    return Summary(n_docs, n_tokens, n_spans, n_empty, lost, n_split)
 
 
 def make_writer(
@@ -227,7 +260,16 @@ def make_writer(
 
 
 def target_format(target: Path) -> str:
-    """RETURNS (str): the format of a target, by its name."""
-    if target.suffix in (".jsonl", ".json"):
-        return "jsonl"
-    return "conll" if target.suffix in (".conll", ".iob2", ".bio", ".tsv") else "spacy"
+    """RETURNS (str): the format of a target, by its name.
+
+    RAISES (ValueError): SP142 for an unknown suffix, unless it is that of a folder.
+    """
+    if target.is_dir() or not target.suffix:
+        return "spacy"
+    if target.suffix not in SUFFIXES:
+        raise ValueError(
+            Errors.SP142.format(
+                target=target, suffix=target.suffix, suffixes=", ".join(SUFFIXES)
+            )
+        )
+    return SUFFIXES[target.suffix]

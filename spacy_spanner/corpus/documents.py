@@ -1,12 +1,12 @@
 """Build documents from records: tokens, sentences and entities."""
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from ..pipeline.annotations import annotated_spans
+from ..pipeline.annotations import SCORE_OF_OTHERS, annotated_spans
+from .bare_language import AnyLanguage
 from .options import DocOptions
 from .records import (
     CROSSING,
@@ -14,6 +14,7 @@ from .records import (
     EMPTY,
     MISALIGNED,
     OUTSIDE,
+    UNSURE,
     Lost,
     LostSpans,
     Mention,
@@ -35,21 +36,24 @@ FLAGGED = "_discontinuous"
 
 
 class Place(NamedTuple):
-    """An entity on tokens; `end` is exclusive, `id` is empty for whole entities."""
+    """An entity on tokens; `end` is exclusive, `id` is empty for whole entities, and
+    `score` is None if unknown.
+    """
 
     start: int
     end: int
     label: str
     id: str
+    score: Optional[float]
 
 
 def to_docs(
-    record: Record, nlp: Language, options: DocOptions, lost: LostSpans
+    record: Record, nlp: AnyLanguage, options: DocOptions, lost: LostSpans
 ) -> Iterator[Doc]:
     """Build the document of a record, or a document for each of its sentences.
 
     record (Record): the record.
-    nlp (Language): provides the vocabulary, and the tokenizer if the record has no
+    nlp (AnyLanguage): provides the vocabulary, and the tokenizer if the record has no
         tokens.
     options (DocOptions): how to build documents.
     lost (LostSpans): collects the entities that cannot be represented.
@@ -72,7 +76,7 @@ def to_docs(
         yield part.doc
 
 
-def make_doc(record: Record, nlp: Language) -> Doc:
+def make_doc(record: Record, nlp: AnyLanguage) -> Doc:
     """RETURNS (Doc): a document with the tokens of a record."""
     if record.doc is not None:
         return record.doc
@@ -84,7 +88,7 @@ def make_doc(record: Record, nlp: Language) -> Doc:
     return Doc(nlp.vocab, words=record.words, spaces=spaces)
 
 
-def written_with_spaces(nlp: Language) -> bool:
+def written_with_spaces(nlp: AnyLanguage) -> bool:
     """RETURNS (bool): whether spaces separate words, unlike in Chinese and Japanese."""
     return bool(nlp.Defaults.writing_system["has_letters"])
 
@@ -104,22 +108,31 @@ def _place_groups(
     for suffix, mentions in ("", record.mentions), (FLAGGED, record.fragments or None):
         if mentions is None:
             continue
-        found: Set[Place] = set()
+        found: Dict[Tuple[int, int, str, str], Place] = {}
         for mention in mentions:
             start, end, reason = _tokens_of(mention, record, doc, options.align)
-            place = Place(start, end, mention.label, mention.id if suffix else "")
+            name = mention.id if suffix else ""
+            place = Place(start, end, mention.label, name, mention.score)
+            if _is_unsure(mention, options):
+                reason = UNSURE  # whatever else is wrong: nobody wants it
             if not reason and limited and starts and crosses(start, end, starts):
                 reason = CROSSING
-            if not reason and place in found:
+            if not reason and place[:4] in found:
                 reason = DUPLICATE
             if reason:
                 lost.add([_lost(mention, reason, record, doc)])
             else:
-                found.add(place)
+                found[place[:4]] = place
         groups[options.spans_key + suffix] = sorted(
-            found, key=lambda place: (place.start, -place.end, *place[2:])
+            found.values(), key=lambda place: (place.start, -place.end, *place[2:4])
         )
     return groups
+
+
+def _is_unsure(mention: Mention, options: DocOptions) -> bool:
+    if mention.score is None or options.min_score is None:
+        return False
+    return mention.score < options.min_score
 
 
 def _tokens_of(
@@ -179,8 +192,18 @@ def _existing_spans(record: Record, key: str) -> Optional[_Existing]:
     """RETURNS (Optional[_Existing]): None if the record is not an existing document."""
     if record.doc is None or record.mentions is None:
         return None
-    attrs = record.doc.spans[key].attrs if key in record.doc.spans else {}
-    return _Existing(annotated_spans(record.doc, key) or [], attrs)
+    attrs = dict(record.doc.spans[key].attrs) if key in record.doc.spans else {}
+    spans = annotated_spans(record.doc, key) or []
+    known = {m[:3]: m.score for m in record.mentions if m.score is not None}
+    if known and "scores" not in attrs:
+        scores = [known.get((s.start, s.end, s.label_)) for s in spans]
+        attrs["scores"] = _filled(scores)
+    return _Existing(spans, attrs)
+
+
+def _filled(scores: Sequence[Optional[float]]) -> List[float]:
+    """RETURNS (List[float]): the scores, with that of annotation by hand if unknown."""
+    return [SCORE_OF_OTHERS if score is None else score for score in scores]
 
 
 def _write_group(
@@ -195,8 +218,11 @@ def _write_group(
     offset = part.offset
     part.doc.spans[key] = [
         Span(part.doc, start - offset, end - offset, label=label, span_id=name)
-        for start, end, label, name in inside
+        for start, end, label, name, _ in inside
     ]
+    scores = [place.score for place in inside]
+    if any(score is not None for score in scores):
+        part.doc.spans[key].attrs["scores"] = _filled(scores)
 
 
 def _first_of_each(spans: Sequence[Span], places: Sequence[Place]) -> List[int]:

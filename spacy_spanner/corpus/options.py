@@ -11,7 +11,7 @@ _CHOICES: Dict[str, Tuple[str, ...]] = {
     "mention": ("extent", "head"),
     "genia_classes": ("five", "all"),
     "align": ("strict", "contract", "expand"),
-    "sentences": ("given", "lines", "rules", "none"),
+    "sentences": ("given", "one", "lines", "rules", "none"),
     "window": ("sentence", "doc"),
     "set_ents": ("off", "longest"),
 }
@@ -57,6 +57,10 @@ class ReadOptions:
     separator (Optional[str]): text between two sentences of a file with one sentence
         per line; None for a space, or nothing in languages written without spaces.
     spans_key (str): span group of existing documents.
+    from_key (str): another span group of existing documents, which is copied to
+        `spans_key`; empty to read `spans_key` or, without this group, `doc.ents`.
+    predictions (bool): read the predictions of Label Studio's tasks that nobody has
+        annotated.
     """
 
     encoding: str = "utf-8"
@@ -69,6 +73,8 @@ class ReadOptions:
     documents: Optional[Tuple[str, ...]] = None
     separator: Optional[str] = None
     spans_key: str = "ents"
+    from_key: str = ""
+    predictions: bool = False
 
     def __post_init__(self) -> None:
         _check(self)
@@ -82,13 +88,16 @@ class DocOptions:
     align (str): entities with boundaries inside tokens are lost ("strict"), reduced to
         the tokens inside ("contract") or expanded to whole tokens ("expand").
     sentences (str): sentence boundaries of the file ("given"), also by punctuation
-        ("rules"), at line breaks ("lines"), or "none".
+        ("rules"), at line breaks ("lines"), or "none"; with "one", each document is a
+        single sentence.
     window (str): "sentence" drops entities that cross a sentence boundary, which a
         component with this window can neither learn nor predict; "doc" keeps them.
     characters (bool): make every character a token.
     split_sentences (bool): make every sentence a document.
     set_ents (str): "longest" also writes the longest non-overlapping entities to
         `doc.ents`.
+    min_score (Optional[float]): leave out entities with a lower score, but keep those
+        without a score.
     """
 
     spans_key: str = "ents"
@@ -98,6 +107,7 @@ class DocOptions:
     characters: bool = False
     split_sentences: bool = False
     set_ents: str = "off"
+    min_score: Optional[float] = None
 
     def __post_init__(self) -> None:
         _check(self)

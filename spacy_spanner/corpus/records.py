@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
+from ..files import naming_output, require_writable
 
 # Called by readers with messages about what they detected.
 Note = Callable[[str], None]
@@ -17,8 +18,10 @@ DIFFERENT = "different text at this position"
 MISALIGNED = "boundaries inside tokens"
 EMPTY = "empty"
 CROSSING = "crosses a sentence boundary"
-# Duplicates are listed in the table, but do not count as lost.
 DUPLICATE = "duplicate"
+UNSURE = "score too low"
+# These are listed in the table, but do not count as lost.
+NOT_LOST = (DUPLICATE, UNSURE)
 # Number of lost entities to keep in memory.
 N_EXAMPLES = 5
 
@@ -30,6 +33,7 @@ class Mention(NamedTuple):
     label (str): its type.
     line (int): line in the file, counted from 1.
     id (str): id of the entity, for the parts of a discontinuous one.
+    score (Optional[float]): score of the model that predicted it; None if unknown.
     """
 
     start: int
@@ -37,6 +41,7 @@ class Mention(NamedTuple):
     label: str
     line: int = 1
     id: str = ""
+    score: Optional[float] = None
 
 
 class Lost(NamedTuple):
@@ -177,7 +182,9 @@ class LostSpans:
         self.examples: List[Lost] = []
         self._file: Any = None
         if path is not None:
-            path.unlink(missing_ok=True)
+            require_writable(path, folder=False)
+            with naming_output(path):
+                path.unlink(missing_ok=True)
 
     def add(self, rows: Iterable[Lost]) -> None:
         """Record lost entities."""
@@ -202,8 +209,10 @@ class LostSpans:
 
     @property
     def n_lost(self) -> int:
-        """Number of entities that are missing from the output, without duplicates."""
-        return self.n_listed - self.reasons[DUPLICATE]
+        """Number of entities that are missing from the output, without duplicates and
+        those with a low score.
+        """
+        return self.n_listed - sum(self.reasons[reason] for reason in NOT_LOST)
 
     def close(self) -> None:
         """Close the file."""

@@ -15,8 +15,9 @@ from typing import (
 )
 
 import numpy as np
+from spacy.attrs import LENGTH, SPACY
 from spacy.pipeline import Sentencizer
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, DocBin, Span, SpanGroup
 
 from .records import CROSSING, Lost, Record
 
@@ -59,7 +60,7 @@ def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[P
     YIELDS (Part): the sentences.
     """
     # spaCy's hints lack the arguments that avoid an array per sentence.
-    head: Any = doc._get_array_attrs()
+    head: Any = [LENGTH, SPACY, *DocBin().attrs]  # all of the tokens
     array = doc.to_array(head)
     for start, end in zip(starts, [*starts[1:], len(doc)]):
         sentence: Any = doc[start:end]
@@ -169,6 +170,8 @@ def set_sentences(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
 def _sentence_starts(doc: Doc, record: Record, choice: str) -> Optional[List[int]]:
     if choice == "none":
         return None
+    if choice == "one":
+        return [0]
     if choice == "lines":
         return _tokens_at(doc, [match.start() for match in _LINE.finditer(doc.text)])
     starts = record.sentence_starts

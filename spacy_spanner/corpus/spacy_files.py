@@ -7,13 +7,16 @@ installed packages; here, one packer is reused.
 """
 
 import struct
+import warnings
 from pathlib import Path
-from typing import Callable, Dict, List, Set
+from typing import Callable, Dict, List, Optional, Set
 
+import spacy
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc, DocBin
 from srsly.msgpack import Packer
 
+from ..errors import Warnings
 from ..files import Draft, DraftFolder
 from .writers import Writer, surplus_files
 
@@ -30,7 +33,7 @@ _SPAN = struct.Struct(">QQQllll")
 
 
 def pack_groups(doc: Doc, packer: Packer) -> bytes:
-    """RETURNS (bytes): the same as `doc.spans.to_bytes()`."""
+    """RETURNS (bytes): the same as `doc.spans.to_bytes()`, if the format is known."""
     groups: Dict[bytes, List[str]] = {}
     for key, group in doc.spans.items():
         spans = [
@@ -53,6 +56,7 @@ class LeanDocBin(DocBin):
         super().__init__(attrs=attrs)
         self._known: Set[int] = set()
         self._packer = Packer(use_bin_type=True)
+        self._packs_as_spacy: Optional[bool] = None  # known from the first spans on
 
     def add(self, doc: Doc) -> None:
         """Add a document."""
@@ -70,7 +74,18 @@ class LeanDocBin(DocBin):
             for span in group:
                 self.strings.add(span.label_)
                 self.strings.add(span.id_)
-        self.span_groups.append(pack_groups(doc, self._packer))
+        self.span_groups.append(self._pack_groups(doc))
+
+    def _pack_groups(self, doc: Doc) -> bytes:
+        """Pack span groups, with spaCy itself if its format is another one."""
+        if self._packs_as_spacy is None and doc.spans:
+            same = pack_groups(doc, self._packer) == doc.spans.to_bytes()
+            self._packs_as_spacy = same
+            if not same:
+                warnings.warn(Warnings.SW060.format(version=spacy.__version__))
+        if self._packs_as_spacy:
+            return pack_groups(doc, self._packer)
+        return doc.spans.to_bytes()
 
 
 class SpacyWriter(Writer):

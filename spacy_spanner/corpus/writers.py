@@ -12,6 +12,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import Errors
 from ..files import Draft, DraftFolder
+from ..pipeline.span_scores import scores_of
 from .documents import FLAGGED
 from .formats.columns import DOCSTART
 from .records import CROSSING, DUPLICATE, EMPTY, Lost, LostSpans
@@ -67,21 +68,7 @@ class JsonlWriter(Writer):
 
     def add(self, doc: Doc) -> None:
         """Write a document as one line."""
-        value: Dict[str, Any] = {"text": doc.text}
-        value["tokens"] = [
-            {
-                "text": token.text,
-                "start": token.idx,
-                "end": token.idx + len(token.text),
-                "id": token.i,
-                "ws": bool(token.whitespace_),
-            }
-            for token in doc
-        ]
-        if self._key in doc.spans:
-            value["spans"] = [json_span(span) for span in doc.spans[self._key]]
-        if doc.has_annotation("SENT_START"):
-            value["sentences"] = [sent.start_char for sent in doc.sents]
+        value = json_doc(doc, self._key)
         self._file.write(json.dumps(value, ensure_ascii=False) + "\n")
 
     def close(self) -> None:
@@ -103,6 +90,31 @@ def _check_label(span: Span, target: str) -> str:
     if span.label_.split() != [span.label_]:
         raise ValueError(Errors.SP059.format(label=span.label_, format=target))
     return span.label_
+
+
+def json_doc(doc: Doc, key: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): a document in Prodigy's format, without `spans` if it
+    is not annotated.
+    """
+    value: Dict[str, Any] = {"text": doc.text}
+    value["tokens"] = [
+        {
+            "text": token.text,
+            "start": token.idx,
+            "end": token.idx + len(token.text),
+            "id": token.i,
+            "ws": bool(token.whitespace_),
+        }
+        for token in doc
+    ]
+    if key in doc.spans:
+        value["spans"] = [json_span(span) for span in doc.spans[key]]
+        for row, score in zip(value["spans"], scores_of(doc, key)):
+            if score is not None:
+                row["score"] = round(score, 6)  # single precision has no more digits
+    if doc.has_annotation("SENT_START"):
+        value["sentences"] = [sent.start_char for sent in doc.sents]
+    return value
 
 
 def json_span(span: Span) -> Dict[str, Any]:

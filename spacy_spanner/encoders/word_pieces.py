@@ -103,7 +103,7 @@ def find_special_pieces(tokenizer: Any, name: str) -> SpecialPieces:
     """
     pieces = [getattr(tokenizer, f"{kind}_token_id", None) for kind in FRAMES]
     existing = [piece for piece in pieces if piece is not None]
-    frame = tokenizer._tokenizer.encode("").ids or existing
+    frame = tokenizer.backend_tokenizer.encode("").ids or existing
     if not frame:
         special = tokenizer.all_special_tokens
         raise ValueError(Errors.SP160.format(name=name, special=special))
@@ -117,7 +117,7 @@ def encode_words(tokenizer: Any, words: List[List[str]]) -> List[Any]:
     words (List[List[str]]): the tokens of each document.
     RETURNS (List[Encoding]): with `ids` and `word_ids`.
     """
-    return tokenizer._tokenizer.encode_batch(
+    return tokenizer.backend_tokenizer.encode_batch(
         words, is_pretokenized=True, add_special_tokens=False
     )
 

@@ -6,11 +6,15 @@ has the messages of some rooms, in the order of their codes:
 - `components`: components, settings, encoders and training
 - `data`: corpora and evaluation
 - `jobs`: checkpoints, annotation, parallel training and sweeps
+- `review`: errors in annotation, and the choice of documents to annotate
+
+`install` has the command that installs an extra, for messages about missing packages.
 """
 
 from .components import ComponentErrors, ComponentWarnings
 from .data import DataErrors, DataWarnings
 from .jobs import JobErrors, JobWarnings
+from .review import ReviewErrors, ReviewWarnings
 
 
 class _CodedMessages(type):
@@ -23,9 +27,17 @@ class _CodedMessages(type):
         return f"[{name}] {message}"
 
 
-class Errors(ComponentErrors, DataErrors, JobErrors, metaclass=_CodedMessages):
+class Errors(
+    ComponentErrors, DataErrors, JobErrors, ReviewErrors, metaclass=_CodedMessages
+):
     """Messages of errors."""
 
 
-class Warnings(ComponentWarnings, DataWarnings, JobWarnings, metaclass=_CodedMessages):
+class Warnings(
+    ComponentWarnings,
+    DataWarnings,
+    JobWarnings,
+    ReviewWarnings,
+    metaclass=_CodedMessages,
+):
     """Messages of warnings."""

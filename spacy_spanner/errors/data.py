@@ -78,7 +78,7 @@ class DataErrors:
     )
     SP074 = (
         "Figures are drawn with matplotlib, which is not installed. Install it with: "
-        "pip install spacy-spanner[{extra}]"
+        "{command}"
     )
     SP075 = (
         "The component '{component}' cannot be tuned: it has no threshold, or the "
@@ -111,11 +111,36 @@ class DataErrors:
         "uses the spans key '{first}', the second '{second}'. Set one for both with "
         "--spans-key."
     )
+    SP083 = (
+        "'{component}' has nothing to be evaluated on: none of the {docs} documents of "
+        "the dev corpus has an entity in the span group doc.spans['{key}'] or in "
+        "doc.ents. Existing span groups: {existing}. Set --paths.dev to annotated "
+        "documents, or 'spans_key' of the component to the group with your entities."
+    )
+    SP084 = (
+        "The tokenizer of the language {lang!r} cannot be loaded: {problem} Install "
+        "what it needs, and run the command again."
+    )
     SP141 = (
         "The component '{component}' has no setting boundary_smoothing, which is "
         "varied by default. Choose another setting and its values, such as --vary "
         "components.{component}.threshold=0.3,0.5. Its settings are: {settings}."
     )
+    SP142 = (
+        "Cannot choose the format of {target}, because its suffix {suffix!r} is "
+        "unknown. Use {suffixes}, a folder (a name without suffix, or with a slash at "
+        "the end), or set the format with --to."
+    )
+    SP143 = (
+        "Cannot write {path}: {problem}. Choose another output, or correct the cause: "
+        "the path, its permissions or the free space."
+    )
+    SP144 = (
+        "The output {output} and the input {source} contain one another: the input "
+        "would be deleted, or the output read as a part of it. Choose another output, "
+        "or delete what an earlier run has left there."
+    )
+    SP145 = "Cannot read {path}: {problem}. Check the path and its permissions."
     SP161 = (
         "'{component}' cannot be tuned: it predicted no span in '{key}' with a score "
         "of at least {floor} in {docs} documents. Train it longer, or check the data "
@@ -129,4 +154,24 @@ class DataWarnings:
     SW070 = (
         "The thresholds were chosen on {dev}, so the scores there are higher than on "
         "unseen documents. Measure them on other documents with --test."
+    )
+    SW071 = (
+        "[training] max_steps = {steps} is not a multiple of eval_frequency = "
+        "{frequency}: the last evaluation is at step {last}, and what is learned after "
+        "it cannot be in model-best. Change one of them, for example: "
+        "--training.max_steps {better} --training.eval_frequency {suggestion}"
+    )
+    SW072 = (
+        "'{component}': {count} of {total} gold spans {relation} another, but overlap "
+        '= "{overlap}" keeps only one of two such spans. The others count as errors '
+        "in evaluation. To predict all of them, set overlap = {better}."
+    )
+    SW073 = (
+        "The encoder {encoder} was pretrained on English, but the language is {lang}: "
+        "expect low scores. Use --encoder cnn, which needs no pretrained weights, or "
+        "an encoder that was pretrained on your language, such as --encoder {better}"
+    )
+    SW151 = (
+        "There are no figures, because matplotlib is not installed. Install it with: "
+        "{command}"
     )

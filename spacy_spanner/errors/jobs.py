@@ -5,9 +5,9 @@ class JobErrors:
     """Errors in long-running jobs."""
 
     SP110 = (
-        "Checkpoints need the optimizer {wanted}, but '@optimizers' in "
-        "[training.optimizer] is {optimizer}. Set it to {wanted}, or remove "
-        "spacy_spanner.checkpoint.v1 from [training.before_update]."
+        "Checkpoints cannot store the state of the optimizer {optimizer}. Set "
+        "'@optimizers' in [training.optimizer] to {wanted}, Adam.v1, RAdam.v1 or "
+        "SGD.v1, or remove spacy_spanner.checkpoint.v1 from [training.before_update]."
     )
     SP111 = (
         "{folder} already contains a checkpoint, of step {step}. To resume this run, "
@@ -28,10 +28,9 @@ class JobErrors:
         "The batches of the first {step} steps cannot be repeated in the same order: "
         "the state of Python's random number generator differs. Either [training] seed "
         "({seed}), the batcher or the readers differ from those of the run, or other "
-        "code used the same generator, such as a component or an augmenter of the dev "
-        "corpus. In the first case, restore these settings. In the second case, the "
-        "run cannot be resumed: start a new one with a seed, and use separate "
-        "generators in other code."
+        "code used the same generator, such as a callback. In the first case, restore "
+        "these settings. In the second case, the run cannot be resumed: start a new "
+        "one with a seed, and use separate generators in other code."
     )
     SP115 = (
         "The data of {corpus} (now at {path}) differs from what the run was trained "
@@ -48,9 +47,9 @@ class JobErrors:
         "Keep the original value, or choose one that divides {step}."
     )
     SP118 = (
-        "The run cannot be stored: the training loop has no optimizer {wanted} in a "
-        "variable or in an attribute of its object. Keep the optimizer in a variable "
-        "of the function that calls nlp.update."
+        "The run cannot be stored: the training loop has no optimizer, such as "
+        "{wanted}, in a variable or in an attribute of its object. Keep the optimizer "
+        "in a variable of the function that calls nlp.update."
     )
     SP120 = (
         "{source}: no files to annotate. Use files that end in one of {suffixes}, or "
@@ -67,7 +66,7 @@ class JobErrors:
     )
     SP123 = (
         "{what} needs the package {package}, which is not installed. Install it with: "
-        "pip install spacy-spanner[ray]"
+        "{command}"
     )
     SP124 = (
         "{folder} contains the results of a different run: {differences}. Choose "
@@ -156,4 +155,8 @@ class JobWarnings:
     SW130 = (
         "{failed} of {trials} trials failed: {names}. Each has a log.txt in its folder "
         "in {folder}. Start the sweep again to repeat them."
+    )
+    SW141 = (
+        "The output has its own fields {names}, so those of the input are not kept. "
+        "Rename them in the input to keep them."
     )

@@ -30,7 +30,8 @@ def count_matrix(
     matrix = np.zeros((len(readings), len(names), len(Counts())))
     for row, reading in zip(matrix, readings):
         counts = count_groups([reading], group)
-        row[:] = [counts.get(name, Counts()) for name in names]
+        if names:
+            row[:] = [counts.get(name, Counts()) for name in names]
     return matrix
 
 

@@ -3,17 +3,22 @@
 Labels and settings come from the components, scores from `meta.json`.
 """
 
-from typing import Any, Callable, Dict, List
+from pathlib import PurePath
+from typing import Any, Callable, Dict, List, Optional
 
 from spacy.language import Language
 from spacy.util import registry
 
+from ..encoders.sources import Origin
+from ..pipeline.requirements import pretrained_encoders
 from ..pipeline.state import NO_SETTINGS
 from .predicting import span_components
-from .tables import markdown_table, percent
+from .tables import amount, markdown_table, percent, readable
 
 # Notes that begin with this line were generated, others were written by the user.
 FIRST_LINE = "## Spans"
+# What spaCy calls pipelines that nobody named.
+UNNAMED = "pipeline"
 OVERLAP_LIMITS = {
     "flat": "Spans do not overlap: of two overlapping spans, the one with the higher "
     "score is kept.",
@@ -41,16 +46,21 @@ def write_card_to_notes(nlp: Language) -> Language:
     return nlp
 
 
-def render_card(nlp: Language) -> str:
-    """RETURNS (str): a README with title, description and model card.
+def render_card(nlp: Language, name: Optional[str] = None) -> str:
+    """Render a README with title, description and model card.
+
+    nlp (Language): the pipeline.
+    name (Optional[str]): as for `spacy package --name`; None for that in its meta.
+    RETURNS (str): Markdown.
 
     >>> print(render_card(spacy.load("model")).splitlines()[0])
     # en_pipeline
     """
-    name = f"{nlp.lang}_{nlp.meta['name']}"
+    name = name or nlp.meta["name"]
+    package = f"{nlp.lang}_{name}"
     description = nlp.meta.get("description") or ""
     facts = [
-        ["name", f"`{name}`"],
+        ["name", f"`{package}`"],
         ["version", nlp.meta.get("version", "")],
         ["spaCy", f"`{nlp.meta.get('spacy_version', '')}`"],
         ["pipeline", ", ".join(f"`{pipe}`" for pipe in nlp.pipe_names)],
@@ -58,38 +68,47 @@ def render_card(nlp: Language) -> str:
         ["author", nlp.meta.get("author") or "not given"],
     ]
     parts = [
-        f"# {name}",
+        f"# {package}",
         description,
         markdown_table(["", ""], facts, numbers=False),
-        render_notes(nlp),
+        render_notes(nlp, None if name == UNNAMED else package),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def render_notes(nlp: Language) -> str:
-    """RETURNS (str): a description of the span components of a pipeline."""
+def render_notes(nlp: Language, package: Optional[str] = None) -> str:
+    """Describe the span components of a pipeline.
+
+    nlp (Language): the pipeline.
+    package (Optional[str]): name of its package. None if it is not known, as in notes,
+        which are written before `spacy package --name` names the package.
+    RETURNS (str): Markdown.
+    """
     parts = [FIRST_LINE]
     for name, pipe in span_components(nlp).items():
-        parts += _component_parts(nlp, name, pipe)
+        parts += _component_parts(nlp, name, pipe, package)
     return "\n\n".join(parts)
 
 
-def _component_parts(nlp: Language, name: str, pipe: Any) -> List[str]:
+def _component_parts(
+    nlp: Language, name: str, pipe: Any, package: Optional[str]
+) -> List[str]:
     """RETURNS (List[str]): the sections on one component."""
     settings = pipe.settings
     factory = nlp.get_pipe_meta(name).factory
     scores = _scores_of(nlp, settings.spans_key)
     shown = {k: v for k, v in pipe.cfg.items() if k not in NO_SETTINGS}
-    rows = [[f"`{key}`", f"`{value!r}`"] for key, value in shown.items()]
+    rows = [[f"`{key}`", f"`{readable(value)!r}`"] for key, value in shown.items()]
     return [
         f"The component `{name}` (`{factory}`) writes entities, which may be nested, "
         f'to `doc.spans["{settings.spans_key}"]`.',
         "### Use",
-        _example(nlp, settings.spans_key),
+        _example(package, settings.spans_key),
         "### Labels",
         ", ".join(f"`{label}`" for label in pipe.labels) or "none yet",
         "### Data",
         _data(nlp, pipe),
+        *_encoder_parts(nlp, pipe),
         *_score_parts(scores),
         "### Settings",
         markdown_table(["setting", "value"], rows, numbers=False),
@@ -98,16 +117,17 @@ def _component_parts(nlp: Language, name: str, pipe: Any) -> List[str]:
     ]
 
 
-def _example(nlp: Language, key: str) -> str:
-    name = f"{nlp.lang}_{nlp.meta['name']}"
+def _example(package: Optional[str], key: str) -> str:
+    """RETURNS (str): code that runs with the package, or with a folder's path."""
+    unknown = '"path/to/pipeline")  # or the name of its package'
+    place = unknown if package is None else f'"{package}")'
     return (
         "```python\n"
         "import spacy\n\n"
-        f'nlp = spacy.load("{name}")\n'
+        f"nlp = spacy.load({place}\n"
         'doc = nlp("...")\n'
-        f'group = doc.spans["{key}"]\n'
-        'for span, score in zip(group, group.attrs["scores"]):\n'
-        "    print(span.text, span.label_, round(float(score), 3))\n"
+        f'for span in doc.spans["{key}"]:\n'
+        "    print(span.text, span.label_, span._.score)\n"
         "```"
     )
 
@@ -124,10 +144,35 @@ def _data(nlp: Language, pipe: Any) -> str:
     lines = [", ".join(named)] if named else []
     if seen:
         lines.append(
-            f"{seen['documents']:,} training documents, {seen['annotated']:,} of them "
-            f"annotated, with {seen['spans']:,} spans"
+            f"{amount(seen['documents'], 'training document')}, {seen['annotated']:,} "
+            f"of them annotated, with {amount(seen['spans'], 'span')}"
         )
     return ". ".join(lines) + "." if lines else "Not recorded."
+
+
+def _encoder_parts(nlp: Language, pipe: Any) -> List[str]:
+    """RETURNS (List[str]): the section on pretrained encoders, own or shared."""
+    shared = [
+        getattr(other, "model", None)
+        for _, other in nlp.pipeline
+        if pipe.name in getattr(other, "listening_components", [])
+    ]
+    lines = [
+        f"The encoder was initialized with {_describe(shim.origin)}, and its weights "
+        "are part of the pipeline."
+        for model in (pipe.model, *shared)
+        for shim in pretrained_encoders(model)
+    ]
+    return ["### Encoder", *lines] if lines else []
+
+
+def _describe(origin: Origin) -> str:
+    """RETURNS (str): an encoder by name and revision; of folders, only the name."""
+    if origin.revision is not None:
+        return f"`{origin.name}`, revision `{origin.revision}`"
+    path = PurePath(origin.name)
+    # Names on the hub have at most two parts.
+    return f"`{path.name if len(path.parts) > 2 else origin.name}`"
 
 
 def _scores_of(nlp: Language, key: str) -> Dict[str, Any]:

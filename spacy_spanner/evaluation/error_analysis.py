@@ -141,10 +141,10 @@ def _describe(
     for gold, predicted, kind in matches:
         if gold is not None:
             score = reading.predicted.get(gold, low_scores.get(gold))
-            spans.append(_span(gold, bounds[0], "gold", score, kind))
+            spans.append(describe_span(gold, bounds[0], "gold", score, kind))
         if predicted is not None:
             score = reading.predicted[predicted]
-            spans.append(_span(predicted, bounds[0], "predicted", score, kind))
+            spans.append(describe_span(predicted, bounds[0], "predicted", score, kind))
     errors = [
         _explain(example, reading, match, low_scores)
         for match in matches
@@ -159,9 +159,12 @@ def _describe(
     }
 
 
-def _span(
+def describe_span(
     span: SpanKey, offset: int, side: str, score: Optional[float], kind: str
 ) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): a span of a sentence that begins at `offset`, for
+    `report.displacy`.
+    """
     start, end, label = span
     place = {"start": start - offset, "end": end - offset, "label": label}
     return {**place, "side": side, "score": score, "kind": kind}

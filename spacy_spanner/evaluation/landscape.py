@@ -16,6 +16,7 @@ from thinc.api import Model, get_array_module
 from torch import Tensor
 
 from ..errors import Errors
+from ..layers.torch_shim import torch_module
 from ..training.owners import torch_shims
 from .predicting import Track, span_components, untracked
 from .scorer import annotated_examples
@@ -59,7 +60,7 @@ def weights_of(model: Model) -> Iterator[Weight]:
             if node.has_param(name) and node.get_param(name).ndim > 1:
                 yield Weight(node, name)
         for shim in torch_shims(node):
-            for parameter in shim._model.parameters():
+            for parameter in torch_module(shim).parameters():
                 if parameter.ndim > 1:
                     yield Weight(parameter, "")
 

@@ -9,6 +9,7 @@ from spacy.training import Corpus, Example
 
 from ..errors import Errors
 from ..pipeline.component import SpanRecognizer
+from ..pipeline.shared_keys import group_written_by
 from ..settings import DEFAULT_SPANS_KEY
 from .counts import Reading
 from .scorer import annotated_examples, read_example
@@ -65,15 +66,6 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
         existing = ", ".join(map(repr, keys)) or "none"
         raise ValueError(Errors.SP071.format(pipeline=pipeline, keys=existing))
     return sources[-1]
-
-
-def group_written_by(pipe: Any) -> Optional[str]:
-    """RETURNS (Optional[str]): key of the span group that a component writes."""
-    cfg = getattr(pipe, "cfg", None)
-    if isinstance(cfg, dict) and isinstance(cfg.get("spans_key"), str):
-        return cfg["spans_key"]
-    key = getattr(pipe, "key", None)  # spaCy's span_ruler
-    return getattr(pipe, "spans_key", key) if isinstance(key, str) else None
 
 
 def span_components(nlp: Language) -> Dict[str, Any]:
@@ -135,10 +127,17 @@ def read_predictions(
 
 
 @contextmanager
-def lowered_threshold(source: SpanSource, threshold: float) -> Iterator[None]:
-    """Temporarily lower the threshold of a component."""
+def lowered_threshold(
+    source: SpanSource, threshold: float, *, keep_all: bool = False
+) -> Iterator[None]:
+    """Temporarily lower the threshold of a component.
+
+    keep_all (bool): also keep spans that conflict with spans of higher scores.
+    """
     saved = dict(source.pipe.cfg)
     source.pipe.cfg["threshold"] = threshold
+    if keep_all and "overlap" in saved:
+        source.pipe.cfg["overlap"] = "any"
     if "label_thresholds" in saved:
         source.pipe.cfg["label_thresholds"] = {}
     try:
@@ -153,8 +152,11 @@ def read_unfiltered(
     source: SpanSource,
     *,
     threshold: float = CURVE_FLOOR,
+    keep_all: bool = False,
     track: Track = untracked,
 ) -> List[Reading]:
-    """RETURNS (List[Reading]): gold spans, and predicted ones with a low threshold."""
-    with lowered_threshold(source, threshold):
+    """RETURNS (List[Reading]): gold spans, and predicted ones with a low threshold; see
+    `lowered_threshold`.
+    """
+    with lowered_threshold(source, threshold, keep_all=keep_all):
         return read_predictions(nlp, examples, source.key, track=track)

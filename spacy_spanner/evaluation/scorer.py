@@ -1,6 +1,5 @@
 """Score predicted spans: overall, by type, length and nesting, and calibration."""
 
-from itertools import zip_longest
 from typing import (
     Any,
     Callable,
@@ -19,7 +18,8 @@ from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.util import registry
 
-from ..pipeline.annotations import annotated_spans, scores_of
+from ..pipeline.annotations import annotated_spans
+from ..pipeline.span_scores import scores_of
 from ..settings import DEFAULT_SPANS_KEY
 from ..spans.table import Floats
 from .counts import (
@@ -114,9 +114,9 @@ def read_example(example: Example, key: str) -> Reading:
         (span.start, span.end, span.label_)
         for span in annotated_spans(example.reference, key) or []
     }
-    group = predicted_spans(example.predicted, key)
     reading = Reading(gold, {}, [])
-    for span, score in zip_longest(group, scores_of(group)):
+    doc = example.predicted
+    for span, score in zip(predicted_spans(doc, key), scores_of(doc, key)):
         # One at a time, as the result does not refer to the input spans.
         aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
         if aligned:
@@ -148,7 +148,8 @@ def _score_breakdown(readings: List[Reading], prefix: str) -> Dict[str, Any]:
 class ReliabilityBin(NamedTuple):
     """The spans with a score between two limits.
 
-    low, high (float): limits; `high` is exclusive, except in the last bin.
+    low, high (float): limits; `low` is exclusive, except in the first bin, as in the
+        paper on boundary smoothing.
     n_spans (int): number of spans.
     confidence (Optional[float]): mean score; None for an empty bin.
     accuracy (Optional[float]): share of correct spans; None for an empty bin.
@@ -186,13 +187,13 @@ def reliability_table(confidence: Floats, correct: Floats) -> List[ReliabilityBi
     confidence (Floats): scores in [0, 1]. Shape: (span,)
     correct (Floats): 1 for correct spans. Shape: (span,)
     """
-    last = N_CALIBRATION_BINS - 1
-    index = np.minimum((confidence * N_CALIBRATION_BINS).astype(int), last)
+    limits = [place / N_CALIBRATION_BINS for place in range(N_CALIBRATION_BINS + 1)]
+    inner = np.asarray(limits[1:-1], dtype=np.float32)
+    index = np.searchsorted(inner, confidence, side="left")
     columns = [
         np.bincount(index, weights=weights, minlength=N_CALIBRATION_BINS).tolist()
         for weights in (None, confidence, correct)
     ]
-    limits = [place / N_CALIBRATION_BINS for place in range(N_CALIBRATION_BINS + 1)]
     return [
         ReliabilityBin(low, high, n, *((total / n, right / n) if n else (None, None)))
         for low, high, n, total, right in zip(limits, limits[1:], *columns)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Iterator, Optional
 
 from ..errors import Errors
+from ..errors.install import install_command
 
 
 def require_ray(library: str) -> Any:
@@ -21,7 +22,9 @@ def require_ray(library: str) -> Any:
         importlib.import_module(f"ray.{library}")
         return importlib.import_module("ray")
     except ImportError as error:
-        message = Errors.SP123.format(what="The engine ray", package="ray")
+        message = Errors.SP123.format(
+            what="The engine ray", package="ray", command=install_command("ray")
+        )
         raise ValueError(message) from error
 
 

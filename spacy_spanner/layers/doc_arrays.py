@@ -11,6 +11,9 @@ from torch import Tensor
 
 from ..spans.table import Ints
 
+# The words of the document that spaCy makes up to initialize a pipeline without data.
+PLACEHOLDER = ["x", "y", "z"]
+
 
 def sentence_starts(doc: Doc) -> Optional[List[int]]:
     """RETURNS (Optional[List[int]]): first tokens of sentences; None if unknown."""
@@ -46,3 +49,11 @@ class TypedVectors(List[Floats2d]):
         super().__init__(vectors)
         self.types = types
         self.segment = segment
+
+
+def is_placeholder(doc: Doc) -> bool:
+    """RETURNS (bool): whether this is the document of `nlp.initialize()` without data:
+    it has its words, and no annotation.
+    """
+    annotated = doc.spans or doc.has_annotation("ENT_IOB")
+    return not annotated and [token.text for token in doc] == PLACEHOLDER

@@ -6,6 +6,8 @@ from typing import Any, Callable, Iterator, Tuple
 from thinc.api import Model
 from thinc.layers.chain import forward as remember
 
+from ..internals import internal
+
 
 @contextmanager
 def forgetful_chains(model: Model) -> Iterator[None]:
@@ -17,14 +19,14 @@ def forgetful_chains(model: Model) -> Iterator[None]:
 
     model (Model): any model of Thinc; its chains are ordinary again afterwards.
     """
-    chains = [node for node in model.walk() if node._func is remember]
+    chains = [node for node in model.walk() if internal(node, "_func") is remember]
     for node in chains:
-        node._func = _forget
+        node.replace_callbacks(_forget, init=node.init)
     try:
         yield
     finally:
         for node in chains:
-            node._func = remember
+            node.replace_callbacks(remember, init=node.init)
 
 
 def _forget(model: Model, X: Any, is_train: bool) -> Tuple[Any, Callable]:

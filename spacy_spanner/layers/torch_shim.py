@@ -5,12 +5,13 @@ from typing import Any, Callable, Optional, cast
 
 import srsly
 import torch
-from thinc.api import Model, Optimizer, PyTorchShim
+from thinc.api import Model, Optimizer, PyTorchGradScaler, PyTorchShim
 from thinc.types import FloatsXd
 from thinc.util import get_torch_default_device, torch2xp, xp2torch
 from torch import nn
 
 from ..errors import Errors
+from ..internals import internal
 
 ModuleBuilder = Callable[[int, int], nn.Module]
 
@@ -30,6 +31,17 @@ class TorchShim(PyTorchShim):
     """Holds a module, and updates its weights in place."""
 
     stands_missing_gradients = True  # see `training.frozen.set_frozen`
+
+    def __init__(self, module: nn.Module, *, mixed_precision: bool = False) -> None:
+        """Hold a module.
+
+        module (nn.Module): may be replaced later.
+        mixed_precision (bool): multiply matrices in half precision.
+        RAISES (ImportError): SP064 for a version of Thinc with other attributes.
+        """
+        super().__init__(module, mixed_precision=mixed_precision)
+        # What the methods below rely on.
+        torch_module(self), grad_scaler(self), internal(self, "_mixed_precision")
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Update the weights, and set the gradients to zero.
@@ -53,6 +65,16 @@ class TorchShim(PyTorchShim):
                     weights.data.copy_(changed)
             weights.grad.zero_()
         scaler.update()
+
+
+def torch_module(shim: PyTorchShim) -> nn.Module:
+    """RETURNS (nn.Module): the module that any shim of Thinc holds."""
+    return cast(nn.Module, internal(shim, "_model"))
+
+
+def grad_scaler(shim: PyTorchShim) -> PyTorchGradScaler:
+    """RETURNS (PyTorchGradScaler): what scales the loss of any shim of Thinc."""
+    return cast(PyTorchGradScaler, internal(shim, "_grad_scaler"))
 
 
 class LazyShim(TorchShim):

@@ -63,6 +63,23 @@ class Candidates(NamedTuple):
         return cls(window, start, last + 1, label, scores[cell, label])
 
 
+DECISIONS = ("threshold", "argmax")
+
+
+def only_best_class(probabilities: Tensor, decision: str) -> Tensor:
+    """With "argmax", as in the papers, leave only the most probable class of each row.
+
+    probabilities (Tensor): of classes that exclude each other. Shape: (..., class)
+    decision (str): "threshold" changes nothing.
+    RETURNS (Tensor): the same, with -1, which no threshold accepts, instead of the
+        other classes. Shape: (..., class)
+    """
+    if decision == "threshold":
+        return probabilities
+    best = probabilities.amax(dim=-1, keepdim=True)
+    return probabilities.where(probabilities >= best, -1.0)
+
+
 def best_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
     """Choose the best of the labels of each cell that reach their threshold; of labels
     whose scores are equal to four digits, the first.

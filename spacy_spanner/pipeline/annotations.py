@@ -3,16 +3,16 @@
 Labels are strings on documents and ids everywhere else; this file converts.
 """
 
-from itertools import zip_longest
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-from spacy.tokens import Doc, Span, SpanGroup, Token
+from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
 from ..settings import SpanSettings
 from ..spans.overlap import by_length, by_preference, choose_in_order, conflicts
 from ..spans.table import SpanTable
+from .span_scores import scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
 SCORE_OF_OTHERS = 1.0
@@ -139,21 +139,18 @@ def _write_group(
     key, attrs = settings.spans_key, {}
     entries = list(zip(_to_spans(doc, spans, labels), spans.score.tolist()))
     if not settings.overwrite and key in doc.spans:
-        group = doc.spans[key]
-        attrs = dict(group.attrs)
-        # Spans that were appended by hand have no score.
-        present = list(zip_longest(group, scores_of(group), fillvalue=SCORE_OF_OTHERS))
-        entries = present + _without_rivals(entries, list(group), settings.overlap)
+        attrs = dict(doc.spans[key].attrs)
+        present = [
+            (span, SCORE_OF_OTHERS if score is None else score)
+            for span, score in zip(doc.spans[key], scores_of(doc, key))
+        ]
+        entries = present + _without_rivals(
+            entries, [span for span, _ in present], settings.overlap
+        )
         entries.sort(key=lambda entry: _document_order(entry[0]))
     doc.spans[key] = [span for span, _ in entries]
-    scores = np.asarray([score for _, score in entries], dtype=np.float32)
-    doc.spans[key].attrs.update({**attrs, "scores": scores})
-
-
-def scores_of(group: SpanGroup) -> List[float]:
-    """RETURNS (List[float]): scores of the spans in order; the last may have none."""
-    scores = group.attrs.get("scores")
-    return [] if scores is None else [float(score) for score in scores][: len(group)]
+    doc.spans[key].attrs.update(attrs)
+    write_scores(doc, key, [score for _, score in entries])
 
 
 def _without_rivals(entries: list, present: Sequence[Span], overlap: str) -> list:

@@ -1,7 +1,7 @@
 """The spaCy component of all span models: `SpanRecognizer`."""
 
+from copy import deepcopy
 from functools import partial
-from itertools import islice
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Type
 
 import numpy as np
@@ -9,7 +9,7 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
@@ -19,15 +19,12 @@ from ..layers.torch_head import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import SpanTable
-from . import state, storage
+from . import initialization, state, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
+from .overrides import with_origin
 from .prediction import Thresholds, in_groups, predict_docs, read_thresholds
-from .score_weights import check_score_weights
-from .survey import survey
 from .system import FreedMemory, memory_explained, one_thread_after_fork
-
-N_SAMPLE_DOCS = 10
 
 one_thread_after_fork()
 
@@ -57,6 +54,7 @@ class SpanRecognizer(TrainablePipe):
         *,
         codec_type: Type[Any],
         scorer: Optional[Callable] = None,
+        defaults: Optional[Dict[str, Any]] = None,
         **settings: Any,
     ) -> None:
         """Compose a component.
@@ -66,6 +64,7 @@ class SpanRecognizer(TrainablePipe):
         name (str): name of the component in the pipeline.
         codec_type (Type[SpanCodec]): the codec's class; its fields are settings.
         scorer (Optional[Callable]): scoring function.
+        defaults (Optional[Dict[str, Any]]): the defaults of the factory.
         **settings: see `SpanSettings` and the codec.
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
@@ -74,6 +73,7 @@ class SpanRecognizer(TrainablePipe):
         self.name = name
         self.scorer = scorer
         self.cfg: Dict[str, Any] = {"labels": [], **settings}
+        self.made_with, self.defaults = deepcopy(settings), defaults or {}
         self._reader = state.SettingsReader(codec_type)
         self._head.name = name  # for messages
         self.rng = np.random.default_rng(self.settings.seed)  # checks the settings
@@ -126,8 +126,7 @@ class SpanRecognizer(TrainablePipe):
             raise ValueError(SpacyErrors.E187)
         if label in self.labels:
             return 0
-        labels = sorted([*self.labels, label])
-        state.set_labels(self.cfg, labels, self._head, self.vocab)
+        state.set_labels(self.cfg, [*self.labels, label], self._head, self.vocab)
         return 1
 
     @property
@@ -145,30 +144,16 @@ class SpanRecognizer(TrainablePipe):
     ) -> None:
         """Find the labels, check that there is something to learn, build the model.
 
+        Labels from data are sorted; `add_label` and `labels` keep their order. With
+        them, no data are needed, as in `nlp.initialize()`.
+
         get_examples (Callable): returns the examples; all are read once.
-        nlp (Optional[Language]): the pipeline, to check its score weights.
+        nlp (Optional[Language]): the pipeline, to check its training config.
         labels (Optional[Sequence[str]]): the labels, if they are known.
-        RAISES (ValueError): SP003 without annotation, SP004 without labels, SP005 for
-            score weights that nothing produces, SP006 for thresholds of unknown labels.
+        RAISES (ValueError): SP003 without annotation, SP004 without labels, SP005 or
+            SP083 if nothing can be scored, SP006 for thresholds of unknown labels.
         """
-        validate_get_examples(get_examples, "SpanRecognizer.initialize")
-        settings = self.settings
-        found = survey(get_examples(), settings.spans_key)
-        found.require_annotation(self.name, settings.spans_key)
-        wanted = sorted({*(found.labels if labels is None else labels), *self.labels})
-        found.require_labels(wanted, self.name, settings.spans_key)
-        state.set_labels(self.cfg, wanted, self._head, self.vocab)
-        self.cfg["trained_on"] = found.counts
-        _ = self.thresholds  # checks their labels
-        self.rng = np.random.default_rng(settings.seed)
-        self.gold_reader = GoldReader(self.name)
-        self.gold_reader.report_survey(found, settings, self.codec, set(wanted))
-        if nlp is not None:
-            check_score_weights(nlp, self, get_examples)
-        sample = [eg.predicted for eg in islice(get_examples(), N_SAMPLE_DOCS)]
-        sample = [doc for doc in sample if len(doc)] or [Doc(self.vocab, words=["x"])]
-        self._head.set_dim("nO", len(self.labels))
-        self.model.initialize(X=sample)  # type: ignore[arg-type]
+        initialization.initialize(self, get_examples, nlp, labels)
 
     def update(
         self,
@@ -266,12 +251,16 @@ class SpanRecognizer(TrainablePipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = tuple()) -> bytes:
         """RETURNS (bytes): settings, labels, weights, and their digests."""
-        return storage.complete_bytes(super().to_bytes(exclude=exclude), self.cfg)
+        return storage.complete_bytes(super().to_bytes(exclude=exclude), self._origin)
 
     def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
         """Store settings, labels, weights, and their digests, all or nothing."""
         write = partial(super().to_disk, exclude=exclude)
-        storage.write_whole(ensure_path(path), write, self.cfg)
+        storage.write_whole(ensure_path(path), write, self._origin)
+
+    @property
+    def _origin(self) -> Dict[str, Any]:
+        return with_origin(self.cfg, self.made_with)
 
     def from_bytes(
         self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()

@@ -13,6 +13,8 @@ from thinc.api import Model
 from ..models.codec import SpanCodec
 from ..settings import DEFAULT_SPANS_KEY, SpanSettings, defaults_of, expand
 from .component import SpanRecognizer
+from .requirements import add_requirements
+from .span_scores import register_scores
 
 DEFAULT_SCORE_WEIGHTS: Dict[str, Optional[float]] = {
     f"spans_{DEFAULT_SPANS_KEY}_f": 1.0,
@@ -86,12 +88,15 @@ def _component_maker(
         scorer (Optional[Callable]): scores predictions; see `make_spans_scorer`.
         RETURNS (SpanRecognizer): the component.
         """
+        add_requirements(nlp, model)
+        register_scores()
         return SpanRecognizer(
             nlp.vocab,
             model,
             name,
             codec_type=codec_type,
             scorer=scorer,
+            defaults=settings,
             **{**settings, **chosen},
         )
 

@@ -18,7 +18,13 @@ from ..spans.table import SpanTable
 from ..spans.windows import WindowPlan, spans_in_windows
 from .annotations import gold_spans
 from .state import MadeSettings
-from .survey import Survey, collect_lost, lost_spans, plan_docs
+from .survey import (
+    Survey,
+    collect_lost,
+    count_conflicts,
+    lost_spans,
+    plan_docs,
+)
 
 N_SHOWN = 3
 MAX_SHOWN = 100  # letters of a span
@@ -58,7 +64,23 @@ class GoldReader:
                     key=settings.spans_key,
                 )
             )
+        self._warn_overlaps(found, settings.overlap)
         self.report_unknown(sorted(found.labels - labels))
+
+    def _warn_overlaps(self, found: Survey, overlap: str) -> None:
+        """Warn about gold spans that cannot be predicted together."""
+        count = count_conflicts(found, overlap)
+        if count:
+            is_flat = overlap == "flat"
+            message = Warnings.SW072.format(
+                component=self.component,
+                count=count,
+                total=found.n_spans,
+                relation="share tokens with" if is_flat else "cross",
+                overlap=overlap,
+                better='"nested" or "any"' if is_flat else '"any"',
+            )
+            warnings.warn(message)
 
     def report_unknown(self, labels: Sequence[str]) -> None:
         """Warn once about gold with labels that the component does not have."""

@@ -7,7 +7,7 @@ counts as the best one. And it keeps only scores that have a weight, even if it 
 from itertools import islice
 from typing import Any, Callable, Iterable, Optional, Set
 
-from spacy.language import DEFAULT_CONFIG, Language
+from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
@@ -28,8 +28,6 @@ def check_score_weights(
     get_examples (Callable): examples to score.
     RAISES (ValueError): SP005 when a weight above 0 has no score.
     """
-    if not has_training_config(nlp):
-        return  # the weights are the factories' defaults and are not used
     weights = nlp.config["training"]["score_weights"]
     produced = produced_scores(nlp, list(islice(get_examples(), 1)))
     if produced is None:
@@ -39,8 +37,11 @@ def check_score_weights(
     weighed = {key for key, weight in weights.items() if weight}
     missing = sorted(weighed - produced)
     if weighed & set(own):
-        # spaCy adds the defaults of the factory, which knows of no other spans_key.
-        missing = [name for name in missing if name not in default_weights(nlp, pipe)]
+        # spaCy adds the defaults of the factory, which knows of no other spans_key:
+        # they would show as columns of zeros, and lower the weighted score.
+        unused = default_weights(nlp, pipe) - produced
+        weights.update(dict.fromkeys(unused))
+        missing = [name for name in missing if name not in unused]
     if missing:
         raise ValueError(
             Errors.SP005.format(
@@ -57,13 +58,6 @@ def check_score_weights(
 def default_weights(nlp: Language, pipe: Any) -> Set[str]:
     """RETURNS (Set[str]): score weights that the factory of a component brings."""
     return set(nlp.get_pipe_meta(pipe.name).default_score_weights or {})
-
-
-def has_training_config(nlp: Language) -> bool:
-    """RETURNS (bool): whether the pipeline came with a config of its own to train."""
-    config = nlp.config
-    given = any(path is not None for path in config["paths"].values())
-    return given or config["corpora"] != DEFAULT_CONFIG["corpora"]
 
 
 def produced_scores(nlp: Language, examples: Iterable[Example]) -> Optional[Set[str]]:

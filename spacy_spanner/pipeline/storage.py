@@ -16,7 +16,9 @@ from thinc.api import Model, get_array_module
 
 from ..errors import Errors, Warnings
 from ..files import staged_folder
+from ..layers.torch_shim import torch_module
 from ..training.owners import torch_shims
+from .overrides import MADE_WITH, merge_stored
 from .state import require_same_labels
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
@@ -80,7 +82,9 @@ def load_whole(
         require_same_labels(before, pipe.labels, pipe.name)
         raise
     if CFG not in exclude:
-        pipe.cfg.update(read_cfg(parts))
+        pipe.cfg.pop(MADE_WITH, None)
+        stored = read_cfg(parts)
+        pipe.cfg.update(merge_stored(stored, pipe.made_with, pipe.defaults, pipe.name))
     require_numbers(pipe.model, pipe.name)
     require_same_labels(head.maybe_get_dim("nO"), pipe.labels, pipe.name)
     _ = pipe.settings  # checks all settings
@@ -193,7 +197,7 @@ def tensors_without_numbers(model: Model) -> List[str]:
                 if not bool(get_array_module(array).isfinite(array).all()):
                     broken.append(f"{node.name}.{name}")
         for shim in torch_shims(node):
-            for name, tensor in shim._model.state_dict().items():
+            for name, tensor in torch_module(shim).state_dict().items():
                 if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
                     broken.append(f"{node.name}.{name}")
     return broken

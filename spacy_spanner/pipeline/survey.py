@@ -14,6 +14,7 @@ from ..errors import Errors
 from ..layers.doc_arrays import sentence_starts
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
+from ..spans.overlap import conflicts
 from ..spans.table import Bools, SpanTable
 from ..spans.windows import WindowPlan, plan_windows, spans_in_windows
 from .annotations import GoldSpans, annotated_spans, gold_spans
@@ -128,6 +129,18 @@ def lost_spans(
         placed = spans_in_windows(gold.spans, plan.start, plan.end)
         collect_lost(lost, doc, gold, placed.reachable, codec, settings.max_window)
     return lost
+
+
+def count_conflicts(found: Survey, overlap: str) -> int:
+    """RETURNS (int): number of gold spans that may not be kept together with another
+    one of their document, by an overlap policy.
+    """
+    itself = overlap == "flat"  # a span overlaps, but does not cross itself
+    return sum(
+        int(conflicts(start, end, spans.start, spans.end, overlap).sum()) > itself
+        for spans in (gold.spans for _, gold in found.gold)
+        for start, end, _, _ in spans.rows()
+    )
 
 
 def plan_docs(docs: Sequence[Doc], settings: SpanSettings) -> WindowPlan:

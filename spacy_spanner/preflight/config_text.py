@@ -32,7 +32,6 @@ TRAINING: Comments = {
     },
     "vars": {
         "spans_key": "Key in doc.spans: read as gold, written as prediction",
-        "steps": "Number of batches; schedules end here",
     },
     "system": {
         "gpu_allocator": '"pytorch" for a GPU, which is chosen with --gpu-id',
@@ -42,6 +41,9 @@ TRAINING: Comments = {
         "accumulate_gradient": "Parts that a batch is cut into; their gradients add up",
         "patience": "Stop after this many steps without improvement; 0 for never",
         "max_epochs": "0 for no limit",
+        "max_steps": "Number of batches; learning rates with total_steps end there",
+        "eval_frequency": "Steps between evaluations; divides max_steps, so that the "
+        "last step is evaluated",
         "annotating_components": "Components whose annotation is set in training",
         "before_to_disk": "Writes a model card, which `spacy package` includes",
     },
@@ -127,9 +129,18 @@ def write_config(config: Config, heading: str) -> str:
         key = line.split(" = ")[0]
         comment = comments.get(section, {}).get(key)
         if comment:
-            lines += comment_lines(comment[0].upper() + comment[1:])
+            lines += comment_lines(capitalized(comment))
         lines.append(line)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def capitalized(text: str) -> str:
+    """RETURNS (str): the text with a capital at the start, unless it starts with a
+    symbol: η and Η, or k and K, have different meanings.
+    """
+    word = text.split()[0].strip(",.:;")
+    is_symbol = len(word) == 1 and word != "a"
+    return text if is_symbol or not word.isascii() else text[0].upper() + text[1:]
 
 
 def _component_comments(config: Config) -> Comments:

@@ -11,9 +11,10 @@ from spacy.util import load_config, load_model_from_config, registry, resolve_do
 
 from ..errors import Errors
 from ..evaluation.predicting import read_corpus, span_components
+from ..evaluation.tables import amount
 from ..pipeline.survey import lost_spans, survey
 from ..settings import SpanSettings
-from .data_survey import SplitSurvey, shared_texts, survey_split
+from .data_survey import SplitSurvey, cut_sentences, shared_texts, survey_split
 
 ERROR, WARNING, GOOD = "error", "warning", "good"
 
@@ -22,6 +23,8 @@ MIN_PER_LABEL = 50
 MIN_SPANS = 100
 # Share of the documents and sentences of a part that may also occur in train.
 MAX_SHARED = 0.01
+# Share of the spans of a part that may have labels that are not in train.
+MAX_UNKNOWN = 0.1
 N_SHOWN = 3
 
 
@@ -128,6 +131,7 @@ def check_data(
         *_check_labels(counted),
         *_check_lengths(counted),
         *_check_overlaps(counted, settings),
+        *_check_sentences(splits, settings),
         *_check_lost(pipe, splits, settings),
         *_check_edges(counted),
     ]
@@ -144,7 +148,8 @@ def _check_sizes(
 ) -> Iterator[Finding]:
     key = settings.spans_key
     for part, one in counted.items():
-        size = f"{part}: {one.n_docs:,} documents, {one.n_spans:,} spans"
+        size = f"{part}: {amount(one.n_docs, 'document')}, "
+        size += amount(one.n_spans, "span")
         if not one.n_annotated:
             advice = f"Put spans into doc.spans[{key!r}], or set another spans_key."
             yield Finding(ERROR, f"{size}; no document is annotated", advice)
@@ -161,7 +166,9 @@ def _check_sizes(
         else:
             yield Finding(GOOD, size)
     if 0 < counted["train"].n_spans < MIN_SPANS:
-        text = f"There are only {counted['train'].n_spans} spans to learn from"
+        text = (
+            f"There is little to learn from: {amount(counted['train'].n_spans, 'span')}"
+        )
         yield Finding(WARNING, text, "Annotate more; scores will vary a lot.")
 
 
@@ -169,7 +176,7 @@ def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
     train = counted["train"].labels
     shown = ", ".join(f"{label} {count:,}" for label, count in train.items())
     if shown:
-        yield Finding(GOOD, f"{len(train)} labels: {shown}")
+        yield Finding(GOOD, f"{amount(len(train), 'label')}: {shown}")
     rare = {label: n for label, n in train.items() if n < MIN_PER_LABEL}
     if rare:
         listed = ", ".join(f"{label} ({n})" for label, n in rare.items())
@@ -177,12 +184,19 @@ def _check_labels(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
         yield Finding(WARNING, f"Labels with few training spans: {listed}", advice)
     if "" in train:
         advice = "Give every span a label, or remove it."
-        yield Finding(ERROR, f"{train['']:,} spans have no label", advice)
+        text = amount(train[""], "span has no label", "spans have no label")
+        yield Finding(ERROR, text, advice)
     for part, one in counted.items():
-        unknown = sorted(set(one.labels) - set(train))
+        unknown = {label: n for label, n in one.labels.items() if label not in train}
         if unknown and train:
-            text = f"Labels in {part} that are not in train: {', '.join(unknown)}"
-            yield Finding(ERROR, text, "Split the data again, or correct the spelling.")
+            listed = ", ".join(f"{label} ({n})" for label, n in unknown.items())
+            share = sum(unknown.values()) / one.n_spans
+            text = f"Labels in {part} that are not in train: {listed}"
+            advice = (
+                f"These spans ({share:.1%}) count as errors in evaluation. Split the "
+                "data again, or correct the spelling."
+            )
+            yield Finding(ERROR if share > MAX_UNKNOWN else WARNING, text, advice)
         absent = sorted(set(train) - set(one.labels))
         if absent and one.n_spans:
             text = f"Labels in train that are not in {part}: {', '.join(absent)}"
@@ -205,12 +219,14 @@ def _check_overlaps(
         for kind in ("flat", "nested", "crossing", "same")
     }
     setting = f'overlap = "{settings.overlap}"'
-    shown = f"{totals['nested']:,} spans share tokens with another span"
+    nested = ("span shares tokens", "spans share tokens")
+    shown = f"{amount(totals['nested'], *nested)} with another span"
     if settings.overlap == "flat" and totals["nested"]:
         advice = 'To predict all of them, set overlap = "nested" or "any".'
         yield Finding(WARNING, f"{shown}, but {setting}", advice)
     elif settings.overlap == "nested" and totals["crossing"]:
-        text = f"{totals['crossing']:,} spans cross another span, but {setting}"
+        crossing = amount(totals["crossing"], "span crosses", "spans cross")
+        text = f"{crossing} another span, but {setting}"
         yield Finding(WARNING, text, 'To predict both of a pair, set overlap = "any".')
     elif settings.overlap != "flat" and totals["flat"] and not totals["nested"]:
         advice = (
@@ -219,6 +235,22 @@ def _check_overlaps(
         yield Finding(GOOD, f"No spans overlap, and {setting}", advice)
     else:
         yield Finding(GOOD, f"{shown}, which {setting} allows")
+
+
+def _check_sentences(
+    splits: Mapping[str, Sequence[Example]], settings: SpanSettings
+) -> Iterator[Finding]:
+    for part, examples in splits.items():
+        cut = cut_sentences(examples) if settings.window == "sentence" else []
+        if cut:
+            sample = ", ".join(repr(text) for text in cut[:N_SHOWN])
+            text = f"{part}: the pipeline cuts {len(cut):,} documents of one sentence"
+            advice = (
+                "To keep each document whole, train without the component that sets "
+                "sentence boundaries (see docs/data.md), as init-config --window doc "
+                "does."
+            )
+            yield Finding(WARNING, f"{text}, before {sample}", advice)
 
 
 def _check_lost(
@@ -233,7 +265,8 @@ def _check_lost(
                 n_lost += len(texts)
                 share = len(texts) / max(found.n_spans, 1)
                 sample = ", ".join(repr(text[:60]) for text in texts[:N_SHOWN])
-                text = f"{part}: {len(texts):,} spans ({share:.1%}) {reason}: {sample}"
+                n_texts = amount(len(texts), "span")
+                text = f"{part}: {n_texts} ({share:.1%}) {reason}: {sample}"
                 advice = "They cannot be predicted and count as errors in evaluation."
                 yield Finding(WARNING, text, advice)
     if not n_lost:
@@ -243,7 +276,8 @@ def _check_lost(
 def _check_edges(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
     edges = sum(one.edges for one in counted.values())
     if edges:
-        text = f"{edges:,} spans begin or end with punctuation"
+        found = amount(edges, "span begins or ends", "spans begin or end")
+        text = f"{found} with punctuation"
         yield Finding(WARNING, text, "Check whether this is intended.")
 
 
@@ -256,9 +290,8 @@ def _check_leakage(
         return
     share = len(shared) / len(other.texts)
     sample = ", ".join(repr(text[:60]) for text in shared[:N_SHOWN])
-    text = (
-        f"{len(shared):,} documents or sentences of {part} ({share:.1%}) are in train"
-    )
+    found = amount(len(shared), "document or sentence", "documents or sentences")
+    text = f"{found} of {part} ({share:.1%}) also in train"
     advice = "Remove them from train: scores on seen data are too high."
     level = ERROR if share > MAX_SHARED else WARNING
     yield Finding(level, f"{text}: {sample}", advice)
@@ -267,5 +300,6 @@ def _check_leakage(
 def _check_duplicates(train: SplitSurvey) -> Iterator[Finding]:
     n_twice = len(train.doc_texts) - len(set(train.doc_texts))
     if n_twice:
-        text = f"{n_twice:,} training documents repeat another"
+        repeat = ("training document repeats", "training documents repeat")
+        text = f"{amount(n_twice, *repeat)} another"
         yield Finding(WARNING, text, "Remove duplicates that are not intended.")

@@ -1,6 +1,7 @@
 """Count a corpus: sizes, labels, span lengths and overlaps."""
 
 from collections import Counter
+from itertools import islice
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Set
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..pipeline.annotations import annotated_spans
 # Shorter sentences can be equal by chance.
 MIN_LEAKING_TOKENS = 5
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
+# Words to show of a sentence.
+N_WORDS = 5
 
 
 class SplitSurvey(NamedTuple):
@@ -123,6 +126,20 @@ def _texts(doc: Doc) -> Iterable[str]:
 def normal_text(text: str) -> str:
     """RETURNS (str): the text in lower case with single spaces."""
     return " ".join(text.casefold().split())
+
+
+def cut_sentences(examples: Iterable[Example]) -> List[str]:
+    """Find documents of one sentence whose predicted document has several.
+
+    RETURNS (List[str]): the first words of the second sentence of each.
+    """
+    found = []
+    for reference, predicted in ((eg.reference, eg.predicted) for eg in examples):
+        known = all(doc.has_annotation("SENT_START") for doc in (reference, predicted))
+        if known and len(list(islice(reference.sents, 2))) == 1:
+            further = islice(predicted.sents, 1, 2)
+            found += [sent[:N_WORDS].text for sent in further]
+    return found
 
 
 def shared_texts(one: SplitSurvey, other: SplitSurvey) -> List[str]:

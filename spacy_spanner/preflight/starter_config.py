@@ -1,5 +1,6 @@
 """Build a complete training config for any model of this package on any encoder."""
 
+from shlex import quote
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import spacy
@@ -8,12 +9,16 @@ from spacy.util import registry
 from thinc.api import Config
 
 from ..errors import Errors
+from ..pipeline.config_checks import plan_evaluations
 from ..pipeline.factories import codec_types
 from ..settings import DEFAULT_SPANS_KEY, one_of, require
 from ..spans.windows import WINDOW_MODES
+from .languages import adapted_encoder
 
 CNN = "cnn"
 PREFIX = "span_"
+OUTPUT = "training"
+CHECKPOINT = f"{OUTPUT}/checkpoint"
 CARD = {"@callbacks": "spacy_spanner.model_card.v1"}
 
 
@@ -24,17 +29,15 @@ class Plan(NamedTuple):
     patience (int): steps without improvement before training stops; 0 to train all
         steps.
     words (int): words per batch on the CPU.
-    eval_frequency (int): steps between evaluations on the development data.
     """
 
     steps: int
     patience: int
     words: int
-    eval_frequency: int
 
 
-CNN_PLAN = Plan(steps=20_000, patience=1600, words=400, eval_frequency=200)
-TRANSFORMER_PLAN = Plan(steps=4_000, patience=0, words=160, eval_frequency=200)
+CNN_PLAN = Plan(steps=20_000, patience=1600, words=400)
+TRANSFORMER_PLAN = Plan(steps=4_000, patience=0, words=160)
 WORDS_ON_GPU = 2000
 # Scores of the sentencizer; without a weight of null they would count as much as the
 # scores of the spans.
@@ -54,9 +57,11 @@ class Wishes(NamedTuple):
     window (str): see `SpanSettings`.
     labels (Sequence[str]): the labels; if empty, they are read from the data.
     spans_key (str): the span group with the gold annotation.
-    steps (Optional[int]): batches to train on; None for the encoder's default.
+    steps (Optional[int]): batches to train on, up to a few more so that evaluations
+        divide them evenly; None for the encoder's default.
     sentencizer (bool): whether to add a sentencizer if `window` is "sentence". Not
         needed if each document is a single sentence.
+    checkpoint (bool): whether to save checkpoints, so that the run can be resumed.
     """
 
     model: str
@@ -68,21 +73,37 @@ class Wishes(NamedTuple):
     spans_key: str = DEFAULT_SPANS_KEY
     steps: Optional[int] = None
     sentencizer: bool = True
+    checkpoint: bool = False
 
     @property
     def plan(self) -> Plan:
         """How the encoder is trained."""
         plan = CNN_PLAN if self.encoder == CNN else TRANSFORMER_PLAN
-        return plan._replace(steps=self.steps or plan.steps)
+        return plan._replace(steps=plan_evaluations(self.steps or plan.steps)[0])
+
+    def commands(self, file: str) -> List[str]:
+        """RETURNS (List[str]): the commands that train the config, each with what it is
+        for in the line above.
+        """
+        gpu = " --gpu-id 0" if self.gpu else ""
+        data = "--paths.train train.spacy --paths.dev dev.spacy"
+        lines = [
+            "To check your data:",
+            f"python -m spacy spanner debug-data {quote(file)} {data}",
+            "To train:",
+            f"python -m spacy train {quote(file)} --output {OUTPUT} {data}{gpu}",
+        ]
+        if self.checkpoint:
+            again = (
+                f"python -m spacy spanner resume {CHECKPOINT} --output {OUTPUT}{gpu}"
+            )
+            lines += ["To resume an interrupted training:", again]
+        return lines
 
     def heading(self, file: str) -> str:
-        """RETURNS (str): what the config is for, and the command that trains it."""
-        gpu = " --gpu-id 0" if self.gpu else ""
-        return (
-            f"{self.model} on {self.encoder}, for {self.lang}. To train it:\n"
-            f"python -m spacy train {file} --output training --paths.train "
-            f"train.spacy --paths.dev dev.spacy{gpu}"
-        )
+        """RETURNS (str): what the config is for, and the commands that train it."""
+        about = f"{self.model} on {self.encoder}, for {self.lang}."
+        return "\n".join([about, *self.commands(file)])
 
 
 def build_config(wishes: Wishes) -> Config:
@@ -90,10 +111,11 @@ def build_config(wishes: Wishes) -> Config:
 
     wishes (Wishes): the options.
     RETURNS (Config): complete, not interpolated; the paths are null.
-    RAISES (ValueError): SP076 for an unknown model, SP002 for an unknown window.
+    RAISES (ValueError): SP076 for an unknown model, SP002 for an unknown window, SP084
+        for a tokenizer that is not installed.
     """
     require(one_of(WINDOW_MODES), window=wishes.window)
-    nlp = spacy.blank(wishes.lang)  # this also loads the factories
+    nlp = blank_pipeline(wishes.lang)  # this also loads the factories
     factory = find_factory(wishes.model)
     config = Config(nlp.config.copy())
     config["vars"] = {"spans_key": wishes.spans_key}
@@ -104,10 +126,30 @@ def build_config(wishes: Wishes) -> Config:
     config["components"][factory] = _span_component(nlp, factory, wishes)
     config["system"]["gpu_allocator"] = "pytorch" if wishes.gpu else None
     config["training"].update(_training(wishes, sentences))
+    if wishes.checkpoint:
+        config["paths"]["checkpoint"] = CHECKPOINT
+        config["training"]["before_update"] = {
+            "@callbacks": "spacy_spanner.checkpoint.v1",
+            "path": "${paths.checkpoint}",
+            "every": 1,
+        }
     if wishes.labels:
         labels = {"labels": list(wishes.labels)}
         config["initialize"]["components"] = {factory: labels}
     return config
+
+
+def blank_pipeline(lang: str) -> Language:
+    """RETURNS (Language): a blank pipeline.
+
+    RAISES (ValueError): SP084 if the tokenizer needs a package that is not installed.
+    """
+    try:
+        return spacy.blank(lang)
+    except ImportError as error:
+        if "[E048]" in str(error):  # unknown language
+            raise
+        raise ValueError(Errors.SP084.format(lang=lang, problem=error)) from error
 
 
 def find_factory(model: str) -> str:
@@ -146,12 +188,14 @@ def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, An
             "mixed_precision": wishes.gpu,
         }
         block["model"]["tok2vec"] = filled(encoder)
+    block["model"]["tok2vec"] = adapted_encoder(block["model"]["tok2vec"], nlp)
     return block
 
 
 def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): the settings that differ from spaCy's [training]."""
     plan = wishes.plan
+    frequency = plan_evaluations(plan.steps)[1]
     weights = {"f": 1.0, "p": 0.0, "r": 0.0}
     scores: Dict[str, Optional[float]] = {
         f"spans_{wishes.spans_key}_{score}": weight for score, weight in weights.items()
@@ -160,9 +204,9 @@ def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
         scores.update(dict.fromkeys(SENTENCE_SCORES))
     return {
         "dropout": 0.1,
-        "patience": plan.patience,
+        "patience": plan.patience + -plan.patience % frequency,
         "max_steps": plan.steps,
-        "eval_frequency": plan.eval_frequency,
+        "eval_frequency": frequency,
         "annotating_components": sentences,
         "before_to_disk": CARD,
         "batcher": {

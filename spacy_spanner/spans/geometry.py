@@ -38,6 +38,18 @@ def enumerate_spans(lengths: Ints, max_width: Optional[int] = None) -> SpanCells
     return SpanCells(window, start, start + further)
 
 
+def enumerate_grid(lengths: Ints) -> SpanCells:
+    """List every pair of tokens of every window, in the order window, start, last.
+
+    lengths (Ints): tokens per window. Shape: (batch,)
+    RETURNS (SpanCells): both triangles of each window; those with start > last are no
+        spans.
+    """
+    lengths = np.asarray(lengths, dtype=np.int64)
+    token = np.arange(int(lengths.max(initial=0))) < lengths[:, None]
+    return SpanCells(*np.nonzero(token[:, :, None] & token[:, None, :]))
+
+
 def find_cells(cells: SpanCells, window: Ints, start: Ints, last: Ints) -> Ints:
     """Find spans among enumerated cells.
 

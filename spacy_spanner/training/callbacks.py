@@ -14,6 +14,9 @@ from .owners import ENCODER, encoders_of
 # Called by spaCy's training loop before each step, with "step" and "epoch".
 BeforeUpdate = Callable[[Language, Dict[str, Any]], None]
 ADAMW = "spacy_spanner.AdamW.v1"
+# Attribute of a model: the callbacks that want its encoder frozen. As `frozen.FROZEN`,
+# it is never written to disk.
+WAITING = "spanner_waiting"
 
 a_callback = Rule("a callback", callable)
 
@@ -67,25 +70,42 @@ def make_freeze_encoder(
 ) -> BeforeUpdate:
     """Freeze encoders at the start of training, for `[training.before_update]`.
 
-    Encoders of this package skip the backward pass while they are frozen.
+    Encoders of this package skip the backward pass while they are frozen. An encoder
+    that several callbacks freeze is frozen as long as one of them wants it.
 
     epochs, steps (int): the encoders learn when both are over.
     components (Optional[List[str]]): components with encoders; None for all.
     RETURNS (Callable): the callback.
     """
     require(at_least(0), epochs=epochs, steps=steps)
+    name_of_this = f"{epochs} epochs, {steps} steps"
 
     def freeze_or_thaw(nlp: Language, info: Dict[str, Any]) -> None:
         waits = info["epoch"] < epochs or info["step"] < steps
         for name, pipe in _with_encoder(nlp, components):
             # Each on its own: another callback may have frozen some of them.
-            if any(map(frozen_names, _encoder_nodes(pipe))) == waits:
+            frozen = _is_wanted_frozen(pipe.model, name_of_this, waits)
+            if any(map(frozen_names, _encoder_nodes(pipe))) == frozen:
                 continue
-            if waits:
+            if frozen:
                 _check_optimizer(nlp, name, pipe)
-            set_frozen(pipe, ENCODER, waits)
+            set_frozen(pipe, ENCODER, frozen)
 
     return freeze_or_thaw
+
+
+def _is_wanted_frozen(model: Model, callback: str, waits: bool) -> bool:
+    """Note on a model whether a callback wants its encoder frozen.
+
+    RETURNS (bool): whether any callback does.
+    """
+    others = model.attrs.get(WAITING, frozenset()) - {callback}
+    waiting = others | {callback} if waits else others
+    if waiting:
+        model.attrs[WAITING] = waiting
+    else:
+        model.attrs.pop(WAITING, None)
+    return bool(waiting)
 
 
 def _with_encoder(

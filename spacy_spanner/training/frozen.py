@@ -11,6 +11,7 @@ from thinc.types import FloatsXd
 from thinc.util import xp2torch
 from torch import Tensor
 
+from ..layers.torch_shim import grad_scaler, torch_module
 from .owners import Key, owners_of, tensor_keys, torch_shims
 
 FROZEN = "spanner_frozen"
@@ -41,7 +42,7 @@ def mark_frozen(node: Model, names: Collection[str], frozen: bool) -> None:
     else:
         node.attrs.pop(FROZEN, None)
     for shim in filter(runs_without_gradients, torch_shims(node)):
-        for name, parameter in shim._model.named_parameters():
+        for name, parameter in torch_module(shim).named_parameters():
             if name in before ^ after:
                 parameter.requires_grad_(not frozen)
                 parameter.grad = None if frozen else parameter.grad
@@ -77,8 +78,8 @@ def gradients(model: Model) -> Iterator[Tuple[Key, Tensor]]:
             if node.has_grad(name):
                 yield (node.id, name), xp2torch(cast(FloatsXd, node.get_grad(name)))
         for shim in torch_shims(node):
-            if shim._grad_scaler.found_inf:
+            if grad_scaler(shim).found_inf:
                 continue  # it skips this step, and scales the next loss lower
-            for name, tensor in shim._model.named_parameters():
+            for name, tensor in torch_module(shim).named_parameters():
                 if tensor.grad is not None:
                     yield (shim.id, name), tensor.grad

@@ -31,6 +31,7 @@ from torch import Tensor
 from torch.optim.adamw import adamw
 
 from ..errors import Errors, Warnings
+from ..internals import internal
 from ..settings import Rule, at_least, fraction, require
 from .frozen import frozen_keys, gradients
 from .groups import (
@@ -151,11 +152,11 @@ class AdamW(Optimizer):
         )
         self.groups = groups
         self.states: Dict[Key, State] = {}
-        self.n_schedule_steps = 0
         self._patterns_to_check = {group.name for group in groups if group.pattern}
         self._plans: Dict[int, ModelPlan] = {}  # by id of the model
+        set_rate = internal(self, "_set_attr_or_schedule")
         for group in groups:
-            self._set_attr_or_schedule(_rate_name(group.name), group.learn_rate)
+            set_rate(_rate_name(group.name), group.learn_rate)
         self._show_rate()
 
     def _show_rate(self) -> None:
@@ -164,7 +165,6 @@ class AdamW(Optimizer):
     def step_schedules(self) -> None:
         """Advance every learning rate by one step."""
         super().step_schedules()
-        self.n_schedule_steps += 1
         for plan in self._plans.values():
             plan.ahead = iter([])
         self._show_rate()

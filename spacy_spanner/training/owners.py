@@ -17,6 +17,7 @@ from spacy.pipeline import Pipe
 from thinc.api import Model, PyTorchShim
 
 from ..errors import Errors, Warnings
+from ..layers.torch_shim import torch_module
 
 ENCODER, HEAD = "encoder", "head"
 # Neither, according to the structure of the model and its component.
@@ -73,20 +74,23 @@ def components_around(model: Model, call: FrameType) -> List[Named]:
     """Find the component of a model among the variables of a call and its callers:
     training loops hold a pipeline or a component.
 
-    RETURNS (List[Tuple[str, Any]]): names and components of its pipeline, the
-        component alone, or nothing.
+    RETURNS (List[Tuple[str, Any]]): names and components of its pipeline; without a
+        pipeline the component alone, or nothing.
     """
+    alone: List[Named] = []
     for frame, _ in walk_stack(call):
         for value in list(frame.f_locals.values()):
             found: List[Named] = []
             # By type: `isinstance` would run the code of proxies, which may fail.
             if issubclass(type(value), Language):
-                found = value.components
+                found = list(value.components)
             elif issubclass(type(value), Pipe):
                 found = [(getattr(value, "name", ""), value)]
             if any(getattr(pipe, "model", None) is model for _, pipe in found):
-                return list(found)
-    return []
+                if issubclass(type(value), Language):
+                    return found
+                alone = alone or found
+    return alone
 
 
 def owners_of(model: Model, components: Iterable[Named] = ()) -> Dict[Key, Owner]:
@@ -156,7 +160,8 @@ def tensor_keys(node: Model) -> Iterator[Key]:
     for name in node.param_names:
         yield node.id, name
     for shim in torch_shims(node):
-        yield from ((shim.id, name) for name, _ in shim._model.named_parameters())
+        parameters = torch_module(shim).named_parameters()
+        yield from ((shim.id, name) for name, _ in parameters)
 
 
 def torch_shims(node: Model) -> List[PyTorchShim]:
@@ -169,7 +174,7 @@ def _norm_tensors(node: Model) -> Set[str]:
     return {
         name
         for shim in torch_shims(node)
-        for path, module in shim._model.named_modules()
+        for path, module in torch_module(shim).named_modules()
         if NORM_CLASS.search(type(module).__name__)
         for name, _ in module.named_parameters(prefix=path, recurse=False)
     }

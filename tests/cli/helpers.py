@@ -1,7 +1,7 @@
 """Run commands as a user would."""
 
 from click.testing import Result
-from spacy.cli._util import app as spacy_app
+from spacy.cli import app as spacy_app
 from typer.testing import CliRunner
 
 import spacy_spanner.cli  # noqa: F401 (mounts the commands)

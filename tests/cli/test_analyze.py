@@ -1,7 +1,10 @@
 """The commands `spanner analyze …` on trained pipelines."""
 
+import re
+import sys
 from pathlib import Path
 
+import pytest
 import srsly
 
 from ..evaluation.test_predicting import write_corpus
@@ -29,6 +32,30 @@ def test_analyses_of_trained_pipelines(tmp_path: Path) -> None:
     offsets = srsly.read_json(out / "offsets.json")
     assert offsets["counts"][2] == [0, 0, 6, 0, 0]
     assert srsly.read_json(out / "grid.json")["f"][0][1] == 1.0
+
+
+def test_analyses_without_matplotlib_print_and_write_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    nlp = trained("span_biaffine")
+    nlp.to_disk(tmp_path / "model")
+    model, data = tmp_path / "model", write_corpus(tmp_path, nlp)
+    parts = ("--train", data, "--dev", data)
+    printed = run("analyze", "landscape", model, *parts, "--points", 3)
+    assert re.search(r"position +train +dev\n", printed)
+    assert re.search(r"\n-1\.00 +[\d.e+]+ +[\d.e+]+\n", printed)
+    printed = run("analyze", "lengths", model, "-d", data)
+    assert re.search(r"tokens +model\n", printed)
+    assert re.search(r"\n1 +100\.0\n", printed)
+    axes = ("--rows", "threshold=0.3,0.5", "--columns", "overlap=flat,any")
+    printed = run("analyze", "grid", model, data, *axes)
+    assert re.search(r"\n0\.3 +any +100\.0 +[\d,]+\n", printed)
+    assert {path.name for path in tmp_path.iterdir()} == {"model", data.name}
+    printed = run("analyze", "offsets", model, data, "-o", tmp_path / "out")
+    assert re.search(r"\n0 +0 +0 +0 +6 +0 +0 +0\n", printed)
+    assert "SW151" in printed and "pip install" in printed
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["offsets.json"]
 
 
 def test_analysis_mistakes_are_messages(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The commands `spanner analyze …` that train."""
 
+import re
 from pathlib import Path
 from typing import List
 
@@ -39,11 +40,15 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 def test_commands_write_data_and_figures(plan: Plan, tmp_path: Path) -> None:
     words = words_of(plan, tmp_path)
     vary = f"components.{NAME}.label_smoothing=0.0,0.1"
-    run("analyze", "training", *words, "--vary", vary)
-    run("analyze", "calibration", *words, "--vary", vary, "--test", plan.test)
+    printed = run("analyze", "training", *words, "--vary", vary)
+    assert re.search(r"\nlabel_smoothing = 0\.1 +1 +[\d.]+ ", printed)
+    where = ("--vary", vary, "--test", plan.test)
+    printed = run("analyze", "calibration", *words, *where)
+    assert re.search(r"\nlabel_smoothing = 0\.1 +[\d.]+ +[\d.-]+\n", printed)
     printed = run("analyze", "seeds", *words, "--seeds", "0,1")
     assert "f: " in printed and "±" in printed
-    run("analyze", "sizes", *words)
+    printed = run("analyze", "sizes", *words)
+    assert re.search(r"\n12\.5% +[\d.]+\n", printed)
     names = {"training", "calibration", "seeds", "sizes"}
     expected = {f"{name}.{end}" for name in names for end in ("json", "png", "svg")}
     assert {path.name for path in tmp_path.iterdir()} == expected | {"trials"}

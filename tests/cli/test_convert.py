@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from spacy.cli._util import app
+from spacy.cli import app
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from typer.testing import CliRunner, Result
@@ -49,6 +49,34 @@ def test_convert_writes_and_tells_what_it_found(good: Path, tmp_path: Path) -> N
     found = [[(s.start, s.end, s.label_) for s in doc.spans["ents"]] for doc in docs]
     assert found == [[(1, 3, "ORG"), (1, 2, "GPE")], []]
     assert not (tmp_path / "out.spacy.lost.csv").exists()
+
+
+def test_convert_counts_one_in_the_singular(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("Rome B-GPE\n", encoding="utf8")
+    done = run("convert", path, tmp_path / "out.spacy")
+    assert "1 document, 1 token, 1 entity" in done.output
+
+
+def test_convert_refuses_targets_of_unknown_formats(good: Path, tmp_path: Path) -> None:
+    for name in ("out.txt", "out.jsonl.gz", "v1.0"):
+        done = run("convert", good, tmp_path / name)
+        assert done.exit_code == 1
+        assert "[SP142]" in done.output and ".jsonl" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_convert_writes_a_folder_without_suffix_or_with_a_slash(
+    good: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "v2.0").mkdir()
+    for name in ("out", "v1.0/", "v2.0"):
+        done = run("convert", good, f"{tmp_path}/{name}")
+        assert done.exit_code == 0, done.output
+        assert (tmp_path / name / "00000.spacy").is_file()
+    done = run("convert", good, tmp_path / "lines.txt", "--to", "jsonl")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "lines.txt").is_file()
 
 
 def test_convert_lists_what_is_lost_and_fails(lossy: Path, tmp_path: Path) -> None:
@@ -110,7 +138,7 @@ def test_convert_counts_what_the_target_cannot_hold(tmp_path: Path) -> None:
     path.write_text(json.dumps(item))
     done = run("convert", path, tmp_path / "out.conll", "--window", "doc")
     assert done.exit_code == 1
-    assert "6 tokens, 1 entities" in done.output
+    assert "6 tokens, 1 entity" in done.output
     assert "[SP054] 1 of 2 entities are lost" in " ".join(done.output.split())
 
 

@@ -1,6 +1,6 @@
 """The command `spanner evaluate`."""
 
-import builtins
+import re
 import signal
 import subprocess
 import sys
@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 import srsly
+from markupsafe import escape
 from spacy.tokens import DocBin
 
 from spacy_spanner.cli.shell import distinct_names, track
+from spacy_spanner.errors import Warnings
+from spacy_spanner.errors.install import install_command
+from spacy_spanner.evaluation.report.displacy import KIND_NAMES
+from spacy_spanner.evaluation.report.figures.scores import kinds_figure
 
 from ..evaluation.test_predicting import ruler, write_corpus
 from ..helpers import hear_interruptions, trained
@@ -59,6 +64,8 @@ def test_evaluate_compares_two_pipelines(model: str, data: str, tmp_path: Path) 
     words = ("evaluate", model, data, "-o", tmp_path / "out", "--samples", 20)
     printed = run(*words, "--compare", tmp_path / "ruler")
     assert "ruler: P 100.0, R 16.7" in printed
+    shown = r"ruler minus model: F1 -71\.4 \(95 %: -\d.* to .*\), p = [01]\.\d{3}\n"
+    assert re.search(shown, printed)
     metrics = srsly.read_json(tmp_path / "out" / "metrics.json")
     assert metrics["comparison"]["names"] == ["model", "ruler"]
     assert metrics["comparison"]["found_by"]["first"] == 5
@@ -109,19 +116,40 @@ def test_evaluate_mistakes_are_messages(model: str, tmp_path: Path) -> None:
     assert not output.exists()
 
 
-def test_evaluate_without_matplotlib_says_what_to_install(
+def test_evaluate_without_output_prints_the_numbers(
+    model: str, data: str, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    printed = run("evaluate", model, data, "--samples", 20)
+    assert "model: P 100.0, R 100.0, F 100.0" in printed
+    assert re.search(r"GPE +100\.0 +100\.0 +100\.0 +3\n", printed)
+    assert "SW151" not in printed
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_evaluate_without_matplotlib_writes_what_needs_no_figures(
     model: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = builtins.__import__
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    printed = run("evaluate", model, data, "-o", tmp_path / "out", "--samples", 20)
+    assert "model: P 100.0, R 100.0, F 100.0" in printed
+    warning = Warnings.SW151.format(command=install_command("plots"))
+    assert warning in " ".join(printed.split())
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"metrics.json", "errors.json", "report.html"}
+    html = (tmp_path / "out" / "report.html").read_text(encoding="utf8")
+    assert escape(warning) in html
+    assert "<figure" not in html
+    assert f'<th scope="row">{KIND_NAMES["boundary"]}</th><td>0</td>' in html
+    assert "SW151" not in run("evaluate", model, data, "--samples", 20)
 
-    def no_matplotlib(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
-    printed = run("evaluate", model, data, "-o", tmp_path / "out", code=1)
-    assert "SP074" in printed and "plots" in printed
+def test_figures_without_matplotlib_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ValueError, match=r'SP074.*pip install "matplotlib'):
+        kinds_figure({})
 
 
 def test_evaluate_stopped_leaves_no_files(

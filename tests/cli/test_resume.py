@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from spacy.cli._util import app
+from spacy.cli import app
 from typer.testing import CliRunner
 
 import spacy_spanner.cli  # noqa: F401
@@ -34,6 +34,13 @@ CONSOLE = """
 [training.logger]
 @loggers = "spacy.ConsoleLogger.v1"
 progress_bar = false
+"""
+ADAM = """
+[training.optimizer]
+@optimizers = "Adam.v1"
+learn_rate = 0.01
+L2 = 0.01
+use_averages = true
 """
 PLAIN_STORE = """
 [training.before_update]
@@ -87,12 +94,15 @@ def test_resume_command_tells_mistakes_without_a_traceback(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_killed_training_resumes_to_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("optimizer", ["", ADAM], ids=["AdamW", "Adam"])
+def test_killed_training_resumes_to_the_same_weights(
+    optimizer: str, tmp_path: Path
+) -> None:
     corpus = write_corpus(tmp_path / "corpus.spacy")
     longer = settings(max_steps=40)
     store = PLAIN_STORE.format(folder=tmp_path / "run")
     for name, callback in (("stored", store), ("whole", "")):
-        config = make_config(corpus, longer, CONSOLE)
+        config = make_config(corpus, longer, CONSOLE, optimizer)
         config["training"]["before_update"] = None
         config.merge(parse_part(callback)).to_disk(tmp_path / f"{name}.cfg")
     whole = command("train", tmp_path / "whole.cfg", "-o", tmp_path / "whole")

@@ -91,7 +91,7 @@ def test_of_several_versions_the_last_folder_counts(folder: Path) -> None:
     write_file(folder, "timex2norm/a.apf.xml", apf(ORG))
     reading = read_all("ace", folder, documents=("a",))
     assert reading.mentions == [(12, 16, "ORG")]
-    assert "1 documents exist in several versions" in reading.notes[0]
+    assert "1 document exists in several versions" in reading.notes[0]
 
 
 def test_mentions_without_a_place_are_lost(folder: Path) -> None:

@@ -168,6 +168,8 @@ def test_chinese_tokens_have_no_spaces() -> None:
         ("rules", [0, 6], [(0, 2), (2, 3), (3, 6)]),
         ("rules", None, [(0, 3), (3, 6)]),
         ("lines", None, [(0, 6)]),
+        ("one", [0, 8], [(0, 6)]),
+        ("one", None, [(0, 6)]),
     ],
 )
 def test_sentences_of_text(

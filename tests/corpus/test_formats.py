@@ -74,6 +74,7 @@ def test_detect_format_by_name(
 def test_detect_format_of_a_folder_asks_its_first_file(tmp_path: Path) -> None:
     write_file(tmp_path, "b.txt", "a O\n")
     write_file(tmp_path, ".hidden", "?")
+    write_file(tmp_path, "a.txt", "")
     assert detect_format(tmp_path) == "conll"
 
 

@@ -52,7 +52,7 @@ def test_coordinated_entities_are_listed_as_lost(path: Path) -> None:
 
 
 def test_other_classes_are_counted_or_read(path: Path) -> None:
-    assert "1 entities belong to no class" in read_all("genia", path).notes[0]
+    assert "1 entity belongs to no class" in read_all("genia", path).notes[0]
     labels = [m[2] for m in read_all("genia", path, genia_classes="all").mentions]
     assert labels == [
         "protein_molecule",

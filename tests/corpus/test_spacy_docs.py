@@ -74,7 +74,7 @@ def test_a_group_that_loses_nothing_keeps_its_scores(tmp_path: Path) -> None:
 def test_documents_without_annotation_are_told_and_stay_so(tmp_path: Path) -> None:
     path = save(tmp_path, Doc(NLP.vocab, words=["a"]), with_ents())
     reading = read_all("spacy", path)
-    assert reading.notes == ["in.spacy: 1 documents have neither spans nor entities"]
+    assert reading.notes == ["in.spacy: 1 document has neither spans nor entities"]
     docs, _ = docs_and_lost("spacy", path)
     assert "ents" not in docs[0].spans
 

@@ -11,6 +11,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 from srsly.msgpack import Packer
 
+from spacy_spanner.corpus import spacy_files
 from spacy_spanner.corpus.conversion import (
     convert_corpus,
     make_writer,
@@ -230,6 +231,19 @@ def test_lean_file_holds_what_documents_hold(with_ents: bool) -> None:
     assert [describe(doc) for doc in loaded] == [describe(doc) for doc in docs]
     assert [ent.label_ for ent in loaded[0].ents] == ["NEW"] * with_ents
     assert loaded[0].has_unknown_spaces == docs[0].has_unknown_spaces
+
+
+def test_lean_file_of_a_spacy_with_another_format_of_spans(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spacy_files, "pack_groups", lambda doc, packer: b"other")
+    found = LeanDocBin()
+    with pytest.warns(UserWarning, match="SW060") as warned:
+        for doc in SAMPLE:
+            found.add(doc)
+    assert len(warned) == 1
+    loaded = list(DocBin().from_bytes(found.to_bytes()).get_docs(Vocab()))
+    assert [describe(doc) for doc in loaded] == [describe(doc) for doc in SAMPLE]
 
 
 def test_lean_file_holds_ids_of_parts() -> None:

@@ -6,6 +6,7 @@ import pytest
 from spacy_spanner.evaluation import bootstrap
 from spacy_spanner.evaluation.bootstrap import (
     compare_pairs,
+    count_matrix,
     intervals,
     prf_of,
     resample,
@@ -109,3 +110,8 @@ def test_compare_a_difference_by_chance() -> None:
 def test_compare_one_document() -> None:
     found = compare_pairs([WRONG], [RIGHT])
     assert found["interval"] is None and found["p_value"] is None
+
+
+def test_count_matrix_without_groups_has_no_columns() -> None:
+    readings = [reading(set(), set()), reading(set(), set())]
+    assert count_matrix(readings, by_type, []).shape == (2, 0, 4)

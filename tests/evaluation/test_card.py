@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 import spacy
+import srsly
 from spacy.cli.package import package
 from spacy.language import Language
 
 from spacy_spanner.evaluation.card import make_card_callback, render_card, render_notes
 
 from ..cli.helpers import run
-from ..helpers import NESTED, make_examples, trained_copy
+from ..helpers import NESTED, make_examples, small_model, trained_copy
 
 
 @pytest.fixture
@@ -52,6 +53,72 @@ def test_card_shows_code_that_is_python(nlp: Language) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", render_card(nlp), flags=re.DOTALL)
     ast.parse(code)
     assert 'doc.spans["ents"]' in code
+
+
+def loaded_name(card: str) -> str:
+    (name,) = re.findall(r'spacy.load\("(.*?)"\)', card)
+    return name
+
+
+def test_card_loads_the_package_by_its_name(nlp: Language, tmp_path: Path) -> None:
+    nlp.meta["name"] = "demo"
+    assert loaded_name(render_card(nlp)) == "en_demo"
+    assert render_card(nlp).startswith("# en_demo\n")
+    assert loaded_name(render_card(nlp, "other")) == "en_other"
+    nlp.to_disk(tmp_path / "model")
+    run("model-card", tmp_path / "model", "--name", "third")
+    readme = (tmp_path / "model" / "README.md").read_text(encoding="utf8")
+    assert loaded_name(readme) == "en_third" and "en_demo" not in readme
+
+
+def test_card_of_a_pipeline_without_a_name_loads_a_folder(nlp: Language) -> None:
+    assert nlp.meta["name"] == "pipeline"
+    assert loaded_name(render_card(nlp)) == "path/to/pipeline"
+
+
+@pytest.mark.parametrize("named", ["pipeline", "demo"])
+def test_notes_are_right_whatever_name_the_package_gets(
+    nlp: Language, tmp_path: Path, named: str
+) -> None:
+    nlp.meta["name"] = named
+    make_card_callback()(nlp).to_disk(tmp_path / "model")
+    (tmp_path / "out").mkdir()
+    package(tmp_path / "model", tmp_path / "out", name="mine", create_sdist=False)
+    readme = (tmp_path / "out" / "en_mine-0.0.0" / "README.md").read_text("utf8")
+    assert "`en_mine`" in readme
+    assert f"en_{named}" not in readme
+    assert loaded_name(readme) == "path/to/pipeline"
+
+
+def test_card_shows_numbers_as_they_were_set(nlp: Language, tmp_path: Path) -> None:
+    assert srsly.json_loads("0.3") != 0.3  # how spaCy reads configs
+    settings = {"threshold": srsly.json_loads("0.3")}
+    settings["label_thresholds"] = {"GPE": srsly.json_loads("0.6")}
+    nlp.get_pipe("span_biaffine").cfg.update(settings)
+    card = render_card(nlp)
+    assert "| `threshold` | `0.3` |" in card
+    assert "| `label_thresholds` | `{'GPE': 0.6}` |" in card
+    assert not re.search(r"\d\.\d{12}", card)
+
+
+def test_card_names_the_encoder_and_its_revision(tiny_bert: Path) -> None:
+    nlp = spacy.blank("en")
+    encoder = {"@architectures": "spacy_spanner.Transformer.v1", "name": "a/b"}
+    encoder["revision"] = "c0ffee"
+    nlp.add_pipe(
+        "span_biaffine", config={"model": small_model("span_biaffine", encoder)}
+    )
+    assert "initialized with `a/b`, revision `c0ffee`" in render_card(nlp)
+    encoder.update(name=str(tiny_bert), revision=None)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tok2vec", config={"model": encoder})
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16}
+    nlp.add_pipe(
+        "span_biaffine", config={"model": small_model("span_biaffine", listener)}
+    )
+    card = render_card(nlp)
+    assert f"initialized with `{tiny_bert.name}`" in card
+    assert str(tiny_bert) not in card
 
 
 def test_card_without_scores() -> None:

@@ -7,6 +7,7 @@ import pytest
 import spacy
 import srsly
 
+from spacy_spanner.cli.evaluate import show_tuning
 from spacy_spanner.evaluation.counts import Reading
 from spacy_spanner.evaluation.tuning import MIN_GOLD, Goal, choose_thresholds, tune
 
@@ -121,3 +122,22 @@ def test_tune_command_writes_a_pipeline(data: Path, tmp_path: Path) -> None:
     assert all(spans_of(one) == spans_of(two) for one, two in pairs)
     assert "SP070" in run(*words, code=1)
     assert "SW070" in run(*words, "--force")
+
+
+def test_tune_command_shows_settings_as_they_were_set(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    read = srsly.json_loads("0.3")
+    assert read != 0.3  # how spaCy reads configs
+    scores = {"dev": {"p": 1.0, "r": 1.0, "f": 1.0, "ece": None}}
+    before = {"threshold": read, "label_thresholds": {"GPE": read}}
+    after = {"threshold": 0.35, "label_thresholds": {}}
+    show_tuning(
+        {
+            "scores": {"before": scores, "after": scores},
+            "settings": {"before": before, "after": after},
+        }
+    )
+    printed = capsys.readouterr().out
+    assert "threshold: 0.3 -> 0.35\n" in printed
+    assert "label_thresholds: {'GPE': 0.3} -> {}\n" in printed

@@ -11,7 +11,7 @@ from spacy_spanner.jobs.ray import cluster, require_ray
 
 def test_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ValueError, match=r"SP123.*spacy-spanner\[ray\]"):
+    with pytest.raises(ValueError, match=r'SP123.*pip install "ray\['):
         require_ray("data")
 
 

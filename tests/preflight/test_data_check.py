@@ -72,7 +72,7 @@ def test_good_data_have_no_findings_but_good_ones() -> None:
         (many("two", []), "dev: 60 documents, 0 spans; all span groups are empty"),
         (many("two", [(0, 1, "A"), (2, 3, "X"), (3, 4, "B")]), "not in train: X"),
         (many("two", [(0, 1, ""), (2, 3, "A"), (3, 4, "B")]), "not in train: "),
-        (many("one"), "60 documents or sentences of dev (100.0%) are in train"),
+        (many("one"), "60 documents or sentences of dev (100.0%) also in train"),
     ],
 )
 def test_data_that_cannot_be_trained_on_or_scored(dev: Texts, shown: str) -> None:
@@ -92,8 +92,8 @@ def test_data_that_cannot_be_trained_on_or_scored(dev: Texts, shown: str) -> Non
         (many("one", [(0, 2, "A"), (1, 3, "B")]), {}, "120 spans cross another"),
         (many("one"), {"max_width": 1}, "60 spans (50.0%) longer than max_width = 1"),
         (many("one", [*GOLD, (3, 4, "A")]), {}, "the same boundaries as another span"),
-        ([*many("one"), *many("one", size=1)], {}, "1 training documents repeat"),
-        ([*many("one"), (". x y z", [(0, 2, "A")])], {}, "1 spans begin or end with"),
+        ([*many("one"), *many("one", size=1)], {}, "1 training document repeats"),
+        ([*many("one"), (". x y z", [(0, 2, "A")])], {}, "1 span begins or ends with"),
     ],
 )
 def test_data_that_could_be_better(
@@ -107,8 +107,15 @@ def test_data_that_could_be_better(
 def test_few_spans_and_labels_without_dev() -> None:
     found = check(many("one", size=3), many("two", [(0, 1, "A")]))
     warnings = texts_of(found, "warning")
-    assert any("only 6 spans to learn from" in text for text in warnings)
+    assert any("little to learn from: 6 spans" in text for text in warnings)
     assert "Labels in train that are not in dev: B" in warnings
+
+
+def test_rare_label_of_dev_is_no_error() -> None:
+    rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
+    found = check(many("one"), rare)
+    assert texts_of(found, "error") == []
+    assert only(found, "warning") == "Labels in dev that are not in train: X (1)"
 
 
 def test_spans_that_training_cannot_place_are_counted() -> None:
@@ -175,7 +182,14 @@ def test_command_of_good_data_ends_well(words: List[str], tmp_path: Path) -> Non
 def test_command_of_bad_data_ends_with_1(words: List[str]) -> None:
     test = words[words.index("--paths.train") + 1]
     printed = run(*words, "--test", test, code=1)
-    assert "of test (100.0%) are in train" in printed and "1 errors" in printed
+    assert "of test (100.0%) also in train" in printed and "1 error," in printed
+
+
+def test_command_with_a_rare_label_that_only_dev_has(words: List[str]) -> None:
+    rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
+    docs = [example.reference for example in examples_of(rare)]
+    DocBin(docs=docs).to_disk(words[words.index("--paths.dev") + 1])
+    assert "0 errors, 1 warning" in run(*words)
 
 
 def test_command_warnings_are_errors_if_strict(words: List[str]) -> None:

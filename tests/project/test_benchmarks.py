@@ -214,6 +214,38 @@ def test_parallel_training_compares_numbers_of_processes(tmp_path: Path) -> None
     assert all(row["wall"] > 0 and row["cpu"] > 0 for row in rows)
 
 
+@pytest.mark.slow
+def test_find_errors_finds_planted_errors(data: Path, tmp_path: Path) -> None:
+    output = tmp_path / "errors.json"
+    options = ("--rate", 0.05, "--epochs", 4, "--output", output)
+    suspicion, loss = run("find_errors.py", data, *options)
+    assert [suspicion["ranking"], loss["ranking"]] == ["find-errors", "loss alone"]
+    # 120 entities, and 6 errors of each kind.
+    assert suspicion["recall"] > 0.5
+    assert 0.15 <= suspicion["precision"] <= 0.31
+
+
+@pytest.mark.slow
+def test_active_selection_continues_where_it_stopped(
+    data: Path, tmp_path: Path
+) -> None:
+    words = [sys.executable, str(BENCHMARKS / "active_selection.py"), str(data)]
+    words += ["--seeds", "0", "--sizes", "0.2,0.5", "--epochs", "1"]
+    words += ["--parts", str(tmp_path)]
+    first = subprocess.run(words, check=True, capture_output=True, text=True)
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(files) == 5
+    second = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert files == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert first.stdout == second.stdout
+    rows = {path.stem: json.loads(path.read_text("utf8"))["results"] for path in files}
+    known = {name: row["known"] for name, row in rows.items()}
+    assert known["genia-select-0-8"] == known["genia-random-0-8"]
+    assert known["genia-select-0-20"][:8] == known["genia-select-0-8"]
+    assert len(set(known["genia-select-0-20"])) == 20
+    assert len(known["genia-all-0-40"]) == 40
+
+
 def test_every_benchmark_finds_what_it_imports() -> None:
     names = ", ".join(sorted(path.stem for path in BENCHMARKS.glob("*.py")))
     words = [sys.executable, "-c", f"import {names}"]

@@ -158,10 +158,10 @@ def test_reason_of_a_value(writer: Any, value: Any, expected: str) -> None:
 def test_comments_stand_above_their_values() -> None:
     text = (ROOT / "configs" / "paper" / "diffusion_ace05.cfg").read_text("utf8")
     for above, below in (
-        ("# the authors' code (paper: 0.0)", "eta = 1.0"),
-        ("# own (paper: max)", 'pooling = "mean"'),
+        ("# the authors' code has 1", "eta = 0.0"),
+        ("# the authors' code", "ffn_width = 1024"),
         ("# Once an epoch of 7,194 examples", "eval_frequency = 900"),
-        ("# 10% of the steps", "warmup_steps = 9000"),
+        ("# 10% of the steps; own", "warmup_steps = 9000"),
         ("# The encoder learns from the sixth epoch on.", "[training.before_update]"),
     ):
         assert f"\n{above}\n{below}\n" in text
@@ -184,6 +184,15 @@ def test_config_weighs_scores_of_its_spans_key(path: Path) -> None:
     weights = config["training"]["score_weights"]
     assert weights[f"spans_{key}_f"] == 1.0
     assert {name for name, weight in weights.items() if weight} == {f"spans_{key}_f"}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=ids)
+def test_config_evaluates_its_last_step(path: Path) -> None:
+    training = load_config(path)["training"]
+    assert training["max_steps"] > 0 == training["max_epochs"]
+    assert training["max_steps"] % training["eval_frequency"] == 0
+    schedules = [x for x in training["optimizer"].values() if isinstance(x, dict)]
+    assert all(one["total_steps"] == training["max_steps"] for one in schedules)
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)

@@ -247,6 +247,10 @@ def test_larger_corpora_get_more_steps(checkout: Path, tmp_path: Path) -> None:
     found = enough_steps(config, tmp_path, 5)
     assert found["training.max_steps"] == 500
     assert found["training.optimizer.head.total_steps"] == 500
+    found = load("train").budget(config, 509)  # a prime number
+    assert found["training.max_steps"] % found["training.eval_frequency"] == 0
+    assert 509 <= found["training.max_steps"] < 520
+    assert found["training.optimizer.head.total_steps"] == found["training.max_steps"]
     load_model_from_config(load_config(config, overrides=found, interpolate=True))
 
 

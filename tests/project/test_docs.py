@@ -5,11 +5,12 @@ import io
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 from typing import List
 
 import pytest
-from spacy.cli._util import app
+from spacy.cli import app
 from spacy.util import fix_random_seed, load_config
 from typer.testing import CliRunner
 
@@ -40,14 +41,40 @@ def test_quick_start_prints_what_the_readme_shows() -> None:
     assert printed.getvalue() == shown
 
 
-def test_files_that_the_readme_links_exist() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    local = [link for link in links if not link.startswith("http")]
-    assert local
-    assert [link for link in local if not (ROOT / link).exists()] == []
+def test_page_of_the_package_has_the_quick_start_of_the_readme() -> None:
+    page = (ROOT / "docs" / "package.md").read_text(encoding="utf8")
+    assert blocks("python")[0] in page
+    assert blocks("text")[0] in page
+
+
+def test_pages_name_the_extras_that_exist() -> None:
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf8")
+    extras = set(config["options.extras_require"])
+    for name, left_out in (("README.md", set()), ("docs/package.md", {"dev"})):
+        table = (ROOT / name).read_text(encoding="utf8").split("| extra | adds |")[1]
+        named = re.findall(r"^\| `(\w+)` \|", table.split("\n\n")[0], re.MULTILINE)
+        assert set(named) == extras - left_out, name
+
+
+def test_commands_install_only_what_exists() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf8")
+        # No index has this package, so that its name installs nothing.
+        assert not re.search(r"pip install[^\n]*spacy-spanner(?!\.)\b", text), page.name
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_pages_link_exist(page: Path) -> None:
+    code = r"(?s)```.*?```|`[^`]*`"
+    text = re.sub(code, "", page.read_text(encoding="utf8"))
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    local = [link for link in links if not link.startswith("http")]
+    assert local or page.name != "README.md"
+    assert [link for link in local if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -18,6 +18,7 @@ WORLDS = ["numbers", "torch", "thinc", "spacy"]
 # From left to right, with the furthest world that a room may import from.
 ROOMS: Dict[str, str] = {
     "errors": "numbers",
+    "internals": "numbers",
     "files": "numbers",
     "spans": "numbers",
     "settings": "numbers",
@@ -29,6 +30,7 @@ ROOMS: Dict[str, str] = {
     "factories": "spacy",
     "evaluation": "spacy",
     "corpus": "spacy",
+    "review": "spacy",
     "preflight": "spacy",
     "jobs": "spacy",
     "cli": "spacy",

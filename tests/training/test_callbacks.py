@@ -113,6 +113,20 @@ def test_freeze_until_a_step() -> None:
     assert moved == [False, False, True]
 
 
+@pytest.mark.parametrize("limits", [(1, 3), (3, 1), (2, 2)])
+def test_encoder_stays_frozen_as_long_as_one_callback_wants(limits: Any) -> None:
+    nlp = owned()
+    examples = started(nlp)
+    both = [make_freeze_encoder(steps=steps) for steps in limits]
+    freeze = make_callbacks({"one": both[0], "two": both[1]})
+    moved = []
+    for step in range(4):
+        freeze(nlp, {"step": step, "epoch": 0})
+        moved.append(ENCODER in parts_that_move(nlp, examples, make_adamw()))
+        assert nlp.to_bytes()
+    assert moved == [step >= max(limits) for step in range(4)]
+
+
 def test_freeze_all_encoders_when_some_are_frozen_already() -> None:
     nlp = owned()
     nlp.add_pipe(NAME, name="second", config={"model": small_model(NAME)})

@@ -241,6 +241,22 @@ def test_pattern_that_fits_nothing_is_told_once() -> None:
         nlp.update(examples, sgd=optimizer)
 
 
+def test_pattern_of_another_component_is_not_told() -> None:
+    nlp = blank_pipeline(NAME, name="one")
+    nlp.add_pipe(NAME, "two", config={"model": small_model(NAME), "overwrite": False})
+    examples = make_examples(nlp, NESTED)
+    nlp.initialize(lambda: examples)
+    two = {"pattern": r"^two\.head", "learn_rate": 0.1}
+    typo = {"pattern": r"^tow\.head", "learn_rate": 0.1}
+    optimizer = make_adamw(groups={"two": two, "typo": typo})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            nlp.get_pipe("one").update(examples, sgd=optimizer)
+    (message,) = [str(one.message) for one in caught if "SW006" in str(one.message)]
+    assert ": typo." in message
+
+
 def test_pattern_of_frozen_tensors_is_not_told() -> None:
     nlp, examples = prepared()
     set_frozen(nlp.get_pipe(NAME), "encoder", True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Iterator, List, NamedTuple, Optional
 
 from ...errors import Errors
+from ...evaluation.tables import amount
 from ..markup import Node, PlainText, find_region, read_xml, same_text, strip_markup
 from ..options import ReadOptions
 from ..records import DIFFERENT, OUTSIDE, Lost, Mention, Note, Record
@@ -40,9 +41,10 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     found = {p.name[: -len(APF)]: p for p in paths}
     if len(found) < len(paths):
         n_several = len(paths) - len(found)
+        several = amount(n_several, "document exists", "documents exist")
         note(
-            f"{path.name}: {n_several} documents exist in several versions; the one in "
-            "the last folder by name is used (timex2norm of ACE 2005)"
+            f"{path.name}: {several} in several versions; the one in the last folder "
+            "by name is used (timex2norm of ACE 2005)"
         )
     for name in choose_documents(list(found), options, path.name):
         apf_path = found[name]

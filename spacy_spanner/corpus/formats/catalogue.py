@@ -96,7 +96,9 @@ def _detect_folder(path: Path, encoding: str) -> str:
     if not paths:
         problem = "the folder has no files"
         raise ValueError(Errors.SP061.format(source=path, problem=problem))
-    return detect_format(paths[0], encoding)
+    # A list of errors, for example, is often empty.
+    filled = next((found for found in paths if found.stat().st_size), paths[0])
+    return detect_format(filled, encoding)
 
 
 def _visible_files(path: Path) -> List[Path]:

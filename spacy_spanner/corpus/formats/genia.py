@@ -8,6 +8,7 @@ the prefixes of the names in the ontology. Coordinated entities
 from pathlib import Path
 from typing import Iterator, List, Optional
 
+from ...evaluation.tables import amount
 from ..markup import Node, read_xml
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
@@ -33,7 +34,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         others += reader.others
         yield reader.record(article.line)
     if others:
-        note(f"{path.name}: {others} entities belong to no class of the task")
+        belong = amount(others, "entity belongs", "entities belong")
+        note(f"{path.name}: {belong} to no class of the task")
 
 
 class _ArticleReader:

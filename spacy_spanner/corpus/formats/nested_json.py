@@ -7,10 +7,11 @@ One object per sentence, in an array or as JSON Lines:
 - `{"sentence": [...], "ner": [{"index": [0, 1], "type": "PER"}]}`, with a list of all
   tokens of an entity;
 - `{"sentences": [[...], [...]], "ner": [[[0, 1, "PER"]], []]}`, with token offsets in
-  the whole document.
+  the whole document;
+- `{"tokenized_text": [...], "ner": [[0, 1, "person"]]}` of GLiNER, with inclusive ends.
 
-Whether ends are inclusive is detected: an entity that ends where it starts has an
-inclusive end, one that ends at the length of its text an exclusive end.
+Otherwise, whether ends are inclusive is detected: an entity that ends where it starts
+has an inclusive end, one that ends at the length of its text an exclusive end.
 """
 
 from pathlib import Path
@@ -22,7 +23,8 @@ from ..options import ReadOptions
 from ..records import Note, Record
 from ..text_files import JsonItem, fail, read_json_items
 
-TOKEN_KEYS = ("tokens", "words", "sentence", "text")
+GLINER_KEY = "tokenized_text"
+TOKEN_KEYS = ("tokens", "words", "sentence", "text", GLINER_KEY)
 ENTITY_KEYS = ("entities", "entity_mentions", "ner", "spans")
 LABEL_KEYS = ("type", "label", "entity_type")
 END_KEYS = ("end", "stop")
@@ -47,17 +49,20 @@ class Entity(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An object of the file: its joined sentences, and its entities."""
+    """An object of the file: its joined sentences, its entities, and whether it has the
+    format of GLiNER, whose ends are inclusive.
+    """
 
     line: int
     words: List[str]
     sentence_starts: List[int]
     entities: List[Entity]
+    is_gliner: bool
 
     def extents(self) -> Iterator[Extent]:
-        """YIELDS (Extent): the entities that are given by start and end."""
+        """YIELDS (Extent): the entities whose ends have to be detected."""
         for entity in self.entities:
-            if not entity.tokens:
+            if not entity.tokens and not self.is_gliner:
                 yield Extent(entity.start, entity.end, len(self.words), self.line)
 
 
@@ -78,7 +83,8 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     extents = (extent for item in items() for extent in item.extents())
     added = resolve_ends(extents, options.ends, path.name, note)
     for item in items():
-        yield _to_record(item, added, options, path.name)
+        is_known = item.is_gliner and options.ends == "auto"
+        yield _to_record(item, 1 if is_known else added, options, path.name)
 
 
 def resolve_ends(extents: Iterable[Extent], ends: str, source: str, note: Note) -> int:
@@ -134,7 +140,7 @@ def _parse_item(item: JsonItem, source: str) -> Item:
             starts.append(len(words))
         words += sentence
     entities = [_entity(entity, source, line) for entity in raw]
-    return Item(line, words, starts, entities)
+    return Item(line, words, starts, entities, GLINER_KEY in value)
 
 
 def _sentences(value: Dict[str, Any]) -> Any:

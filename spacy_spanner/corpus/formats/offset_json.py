@@ -1,4 +1,4 @@
-"""JSON with entities by characters: Prodigy, doccano, Label Studio, spaCy 2.
+"""JSON with entities by characters, of annotation tools and of models.
 
 One object per document, as JSON Lines or in an array:
 
@@ -8,39 +8,49 @@ One object per document, as JSON Lines or in an array:
   and `end_offset`;
 - Label Studio: `{"data": {"text": ...}, "annotations": [{"result": [...]}]}`, or its
   short form `{"text": ..., "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}`;
-- spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`, not annotated without `entities`.
+- spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`, not annotated without `entities`;
+- GLiNER: `{"text": ..., "entities": [{"start": 0, "end": 2, "label": "org", "score":
+  0.9}]}`, or GLiNER2's `entities`, with a list for each label and `confidence`;
+- pipelines of transformers: the same with `entity_group` as label.
 
 Ends are exclusive in all of them. `sentences` may contain the first character of each.
 """
 
+from math import isfinite
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ..markup import same_text
 from ..options import ReadOptions
 from ..records import DIFFERENT, Lost, Mention, Note, Record
-from ..text_files import JsonItem, fail, read_json_items
+from ..text_files import fail, read_json_items
 from .nested_json import is_label, is_position
+from .tool_shapes import SPAN_KEYS, shape
 
-SPAN_KEYS = ("spans", "label", "labels", "entities", "ner")
 START_KEYS = ("start", "start_offset")
 END_KEYS = ("end", "end_offset")
+LABEL_KEYS = ("labels", "label", "entity_group")
+SCORE_KEYS = ("score", "confidence")
 
 
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file of texts with entities by characters.
 
-    options (ReadOptions): uses `encoding` and `ends` (no known tool writes "inclusive"
-        ends).
-    note (Note): called with the numbers of skipped documents and annotations.
+    options (ReadOptions): uses `encoding`, `predictions` and `ends` (no known tool
+        writes "inclusive" ends).
+    note (Note): called with the numbers of skipped documents and annotations, and of
+        tasks that have only predictions.
     YIELDS (Record): documents, with the tokens of the file, if any.
     RAISES (ValueError): SP001 if an object is broken.
     """
     added = int(options.ends == "inclusive")
-    skipped = further = 0
+    skipped = further = predicted = 0
     for item in read_json_items(path, options.encoding):
-        value, left_out = _as_object(item, path.name)
-        further += left_out
+        value, n_further, is_predicted = shape(
+            item, path.name, predictions=options.predictions
+        )
+        further += n_further
+        predicted += is_predicted
         if value.get("answer") in ("reject", "ignore"):
             skipped += 1
             continue
@@ -49,47 +59,9 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         note(f"{path.name}: {skipped} rejected or ignored documents were skipped")
     if further:
         note(f"{path.name}: {further} further annotations of documents were skipped")
-
-
-def _as_object(item: JsonItem, source: str) -> Tuple[Dict[str, Any], int]:
-    """RETURNS (Tuple[Dict[str, Any], int]): the object in Prodigy's format, and the
-    number of its annotations that are skipped.
-    """
-    value = item.value
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
-        return {"text": value[0], "spans": value[1].get("entities")}, 0
-    if not isinstance(value, dict):
-        fail(source, item.line, "not a JSON object", value)
-    if isinstance(value.get("data"), dict):
-        return _label_studio(value, source, item.line)
-    return value, 0
-
-
-def _label_studio(
-    value: Dict[str, Any], source: str, line: int
-) -> Tuple[Dict[str, Any], int]:
-    """Get text and spans of a task, from the first of its annotations."""
-    annotations = value.get("annotations", value.get("completions"))
-    if annotations is None:
-        annotations = []
-    texts = [text for text in value["data"].values() if isinstance(text, str)]
-    text = value["data"].get("text", texts[0] if len(texts) == 1 else None)
-    if not isinstance(annotations, list):
-        fail(source, line, "'annotations' is not a list", value)
-    done = [
-        entry
-        for entry in annotations
-        if isinstance(entry, dict) and not entry.get("was_cancelled")
-    ]
-    if not done:
-        return {"text": text, "spans": None}, 0
-    results = done[0].get("result", [])
-    if not isinstance(results, list):
-        fail(source, line, "'result' is not a list", value)
-    values = [entry.get("value") for entry in results if isinstance(entry, dict)]
-    # Other values are of relations, or of the whole text.
-    spans = [one for one in values if isinstance(one, dict) and "start" in one]
-    return {"text": text, "spans": spans}, len(done) - 1
+    if predicted:
+        done = "were read" if options.predictions else "need --predictions to be read"
+        note(f"{path.name}: {predicted} tasks have only predictions, which {done}")
 
 
 def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Record:
@@ -102,7 +74,7 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
     mentions: List[Mention] = []
     lost: List[Lost] = []
     for entry in raw or ():
-        for mention in _mentions(entry, line, added, source):
+        for mention in _mentions(entry, line, added, source, text):
             shown = entry.get("text") if isinstance(entry, dict) else None
             shown = shown if isinstance(shown, str) else ""
             place = locate(mention.start, mention.end, shown, text)
@@ -144,27 +116,40 @@ def _from_utf16(offset: int, text: str) -> int:
     return len(units.decode("utf-16-le", "ignore"))
 
 
-def _mentions(raw: Any, line: int, added: int, source: str) -> Iterator[Mention]:
+def _mentions(
+    raw: Any, line: int, added: int, source: str, text: str
+) -> Iterator[Mention]:
     """YIELDS (Mention): one for each label of a span."""
-    start, end, labels = _fields(raw)
+    start, end, labels, score = _fields(raw)
     if not is_position(start) or not is_position(end):
         fail(source, line, "a span needs a start and an end", raw)
     if not labels or not all(map(is_label, labels)):
-        fail(source, line, "a span needs a label", raw)
+        fail(source, line, f"a span needs a label{_advice(raw)}", raw)
+    if isinstance(raw, dict) and "entity_group" in raw:
+        # Some tokenizers of transformers count the space before a word to it.
+        start += len(text[start:end]) - len(text[start:end].lstrip())
     for label in labels:
-        yield Mention(start, end + added, label, line)
+        yield Mention(start, end + added, label, line, score=score)
 
 
-def _fields(raw: Any) -> Tuple[Any, Any, List[Any]]:
-    """RETURNS (Tuple[Any, Any, List[Any]]): start, end and labels; None if missing."""
+def _advice(raw: Any) -> str:
+    if isinstance(raw, dict) and "entity" in raw and "index" in raw:
+        return '; the pipeline of transformers needs aggregation_strategy="simple"'
+    return ""
+
+
+def _fields(raw: Any) -> Tuple[Any, Any, List[Any], Optional[float]]:
+    """RETURNS: start, end, labels and score; None if missing."""
     if isinstance(raw, list) and len(raw) >= 3:
-        return raw[0], raw[1], [raw[2]]
+        return raw[0], raw[1], [raw[2]], None
     if not isinstance(raw, dict):
-        return None, None, []
-    start = next((raw[key] for key in START_KEYS if key in raw), None)
-    end = next((raw[key] for key in END_KEYS if key in raw), None)
-    labels = raw.get("labels", raw.get("label"))
-    return start, end, labels if isinstance(labels, list) else [labels]
+        return None, None, [], None
+    start, end, labels, score = (
+        next((raw[key] for key in keys if key in raw), None)
+        for keys in (START_KEYS, END_KEYS, LABEL_KEYS, SCORE_KEYS)
+    )
+    known = score if isinstance(score, (int, float)) and isfinite(score) else None
+    return start, end, labels if isinstance(labels, list) else [labels], known
 
 
 def _words(tokens: Any, text: str) -> Tuple[Optional[List[str]], Optional[List[bool]]]:

@@ -1,14 +1,18 @@
 """Existing `.spacy` files: `doc.ents` become spans, other annotation is kept."""
 
+from itertools import zip_longest
+from numbers import Real
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from spacy.lang.lex_attrs import LEX_ATTRS
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span, SpanGroup
 from spacy.vocab import Vocab
 
 from ...errors import Errors
+from ...evaluation.tables import amount
 from ...pipeline.annotations import annotated_spans
+from ...pipeline.span_scores import scores_of
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
 
@@ -16,7 +20,7 @@ from ..records import Lost, Mention, Note, Record
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     """Read a file.
 
-    options (ReadOptions): uses `spans_key`; without this group, `doc.ents` are read.
+    options (ReadOptions): uses `from_key` and `spans_key`.
     note (Note): called with the number of documents without both.
     YIELDS (Record): documents, with the number of the document as line.
     RAISES (ValueError): SP056 if spaCy did not write the file.
@@ -25,12 +29,20 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     # Sentence boundaries by rules need `is_punct`, which a bare vocabulary lacks.
     vocab = Vocab(lex_attr_getters=LEX_ATTRS)
     for number, doc in enumerate(load_docs(path, vocab), start=1):
-        spans = annotated_spans(doc, options.spans_key)
+        if options.from_key:
+            spans = _take_group(doc, options.from_key, options.spans_key)
+        else:
+            spans = annotated_spans(doc, options.spans_key)
         if spans is None:
             missing += 1
             yield Record(path.name, number, None, doc=doc)
             continue
-        mentions = [Mention(s.start, s.end, s.label_, number) for s in spans if s.label]
+        scores = _scores(doc, spans, options.spans_key)
+        mentions = [
+            Mention(span.start, span.end, span.label_, number, score=score)
+            for span, score in zip(spans, scores)
+            if span.label
+        ]
         lost = [
             Lost(path.name, number, span.text, "", "without a label")
             for span in spans
@@ -38,7 +50,34 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         ]
         yield Record(path.name, number, mentions, lost=lost, doc=doc)
     if missing:
-        note(f"{path.name}: {missing} documents have neither spans nor entities")
+        without = amount(missing, "document has", "documents have")
+        note(f"{path.name}: {without} neither spans nor entities")
+
+
+def _take_group(doc: Doc, source: str, key: str) -> Optional[List[Span]]:
+    """Replace a span group by a copy of another one.
+
+    RETURNS (Optional[List[Span]]): the spans; None if there is nothing to copy.
+    """
+    if source not in doc.spans:
+        doc.spans.pop(key, None)
+        return None
+    spans, attrs = list(doc.spans[source]), dict(doc.spans[source].attrs)
+    doc.spans[key] = SpanGroup(doc, name=key, attrs=attrs, spans=spans)
+    return spans
+
+
+def _scores(doc: Doc, spans: Sequence[Span], key: str) -> Iterator[Optional[float]]:
+    """YIELDS (Optional[float]): the score of each span in its group, or `span._.score`,
+    where gliner-spacy writes it; None if unknown.
+    """
+    known = scores_of(doc, key)
+    for span, score in zip_longest(spans, known):
+        if score is None:
+            place = span.start_char, span.end_char
+            data: Dict[Any, Any] = doc.user_data
+            score = data.get(("._.", "score", *place))
+        yield float(score) if isinstance(score, Real) else None
 
 
 def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:

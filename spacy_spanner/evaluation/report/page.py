@@ -6,10 +6,13 @@ from typing import Any, Dict, List, Optional
 
 from jinja2 import Environment
 
+from ...errors import Warnings
+from ...errors.install import install_command
 from ..counts import by_nesting, count_groups
 from ..error_analysis import BOUNDARY_KINDS, frequent_confusions
 from ..matching import PARTIAL_SCORES
 from ..summary import Evaluation
+from ..tables import amount
 from .displacy import KIND_NAMES, explain, label_colors, render_sentence
 from .figures.scores import (
     by_length_figure,
@@ -22,7 +25,7 @@ from .figures.scores import (
     reliability_figure,
     threshold_figure,
 )
-from .figures.style import inline_svg, save_figure
+from .figures.style import can_draw, inline_svg, save_figure
 
 ASSETS = files("spacy_spanner.evaluation.report") / "assets"
 MAX_CONFUSIONS = 10
@@ -91,6 +94,8 @@ def write_report(
 ) -> Path:
     """Write `report.html`, and each figure as PNG and SVG in `figures/`.
 
+    Without matplotlib there are no figures, and the page says so.
+
     folder (Path): folder to write to.
     first (Evaluation): the evaluation to report.
     second (Optional[Evaluation]): the evaluation of a model to compare with.
@@ -104,11 +109,12 @@ def write_report(
     >>> page.name
     'report.html'
     """
+    figures = draw_figures(first.metrics, comparison) if can_draw() else {}
     svgs = {
         name: inline_svg(
             save_figure(figure, folder / "figures", name), name, DESCRIPTIONS[name]
         )
-        for name, figure in draw_figures(first.metrics, comparison).items()
+        for name, figure in figures.items()
     }
     page = folder / "report.html"
     text = render_page(first, second, comparison, svgs, limit)
@@ -124,8 +130,10 @@ def render_page(
     limit: int,
 ) -> str:
     """RETURNS (str): the page, without references to other files."""
+    missing = "" if svgs else Warnings.SW151.format(command=install_command("plots"))
     environment = Environment(autoescape=True, trim_blocks=True)
-    template = environment.from_string(_asset("report.html.jinja"))
+    environment.filters["amount"] = amount
+    template = environment.from_string(read_asset("report.html.jinja"))
     metrics = first.metrics
     counts = metrics["data"]["labels"]
     per_type = metrics["scores"]["per_type"] or {}
@@ -136,6 +144,7 @@ def render_page(
         second=second.metrics if second else None,
         comparison=comparison,
         figures=svgs,
+        missing=missing,
         types=sorted(
             (label, {**row, **counts[label]}) for label, row in per_type.items()
         ),
@@ -148,12 +157,13 @@ def render_page(
         items=[_render_item(item, colors) for item in first.errors[:limit]],
         n_errors=len(first.errors),
         colors=colors,
-        css=_asset("report.css"),
-        js=_asset("report.js"),
+        css=read_asset("report.css"),
+        js=read_asset("report.js"),
     )
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """RETURNS (str): a template, style sheet or script of pages."""
     return (ASSETS / name).read_text(encoding="utf8")
 
 

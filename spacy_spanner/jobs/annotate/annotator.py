@@ -9,7 +9,8 @@ from spacy.tokens import Doc
 from spacy.util import load_model
 
 from ...errors import Errors
-from ...evaluation.predicting import find_source, group_written_by
+from ...evaluation.predicting import find_source
+from ...pipeline.shared_keys import group_written_by
 from .frames import Columns, add_columns, columns_of, span_rows
 from .messages import Annotated, Document
 
@@ -82,7 +83,7 @@ class SpanAnnotator:
         return self._nlp
 
     def _load(self) -> Language:
-        from spacy.cli._util import import_code
+        from ..spacy_commands import import_code
 
         if self.threads is not None:
             import torch
@@ -136,7 +137,7 @@ class SpanAnnotator:
         # Error handlers may make a pipeline skip documents.
         if len(docs) == len(documents):
             pairs = zip(documents, docs)
-            return [Annotated(document.id, doc) for document, doc in pairs]
+            return [Annotated(one.id, doc, others=one.others) for one, doc in pairs]
         return [self._pipe_one(document) for document in documents]
 
     def _pipe_one(self, document: Document) -> Annotated:
@@ -144,7 +145,7 @@ class SpanAnnotator:
             (doc,) = self.nlp.pipe([_input(document)])
         except Exception as error:
             return Annotated(document.id, problem=describe(error))
-        return Annotated(document.id, doc)
+        return Annotated(document.id, doc, others=document.others)
 
     def __call__(self, batch: Any) -> Any:
         """Add the columns `spans` and `error` to a table of texts.

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Optional
 from spacy.tokens import Doc
 
 from ...corpus.writers import json_span
-from ...pipeline.annotations import scores_of
+from ...pipeline.span_scores import scores_of
 
 Columns = Dict[str, List[Any]]
 
@@ -22,9 +22,10 @@ def span_rows(doc: Doc, key: Optional[str]) -> List[Dict[str, Any]]:
     """
     group = doc.ents if key is None else doc.spans.get(key, ())
     rows = [{**json_span(span), "text": span.text} for span in group]
-    if key in doc.spans:
-        for row, score in zip(rows, scores_of(doc.spans[key])):
-            row["score"] = round(score, 6)  # single precision has no more digits
+    if key is not None:
+        for row, score in zip(rows, scores_of(doc, key)):
+            if score is not None:
+                row["score"] = round(score, 6)  # single precision has no more digits
     return rows
 
 

@@ -1,6 +1,6 @@
 """The values that the plan, the readers, the workers and the command exchange."""
 
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, List, Mapping, NamedTuple, Tuple
 
 
 class Piece(NamedTuple):
@@ -42,10 +42,13 @@ class Part(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """Names of the text field and, if any, of the id field of a row."""
+    """Names of the text field and, if any, of the id field of a row, and whether to
+    keep all other fields.
+    """
 
     text: str = "text"
     id: str = ""
+    keep: bool = False
 
 
 class Document(NamedTuple):
@@ -55,20 +58,25 @@ class Document(NamedTuple):
     text (str): the text.
     doc (Any): the `Doc`, if the file is a `.spacy` file.
     problem (str): why it cannot be read; empty if it can.
+    others (Mapping[str, Any]): the other fields of a row, if they are kept.
     """
 
     id: str
     text: str = ""
     doc: Any = None
     problem: str = ""
+    others: Mapping[str, Any] = {}
 
 
 class Annotated(NamedTuple):
-    """The result of a document, or the problem for which it failed."""
+    """The result of a document with the kept fields of its row, or the problem for
+    which it failed.
+    """
 
     id: str
     doc: Any = None
     problem: str = ""
+    others: Mapping[str, Any] = {}
 
 
 class Report(NamedTuple):

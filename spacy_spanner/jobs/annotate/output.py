@@ -7,7 +7,7 @@ finished, with its file and its errors complete, or it is done again.
 import json
 import shutil
 from pathlib import Path
-from typing import Any, ContextManager, Dict, Iterable, List, NamedTuple, Optional
+from typing import IO, Any, ContextManager, Dict, Iterable, List, NamedTuple, Optional
 
 from ...files import locked, read_json, staged_file, write_json, write_text
 from .messages import Report
@@ -82,6 +82,28 @@ class OutputFolder(NamedTuple):
         except (OSError, ValueError, TypeError):  # missing, or torn by a power failure
             return None
         return report if self.shard(part).is_file() else None
+
+    def move_shards(
+        self, reports: Iterable[Report], stream: IO[bytes]
+    ) -> Iterable[Report]:
+        """Write the files of finished parts to a stream, in the order of the parts, and
+        delete them.
+
+        reports (Iterable[Report]): of all parts, in any order.
+        YIELDS (Report): the same.
+        """
+        waiting: Dict[int, Path] = {}
+        following = 0
+        for report in reports:
+            waiting[report.part] = self.shard(report.part)
+            while following in waiting:
+                path = waiting.pop(following)
+                with path.open("rb") as file:
+                    shutil.copyfileobj(file, stream)
+                path.unlink()
+                following += 1
+            stream.flush()
+            yield report
 
     def collect_errors(self, parts: Iterable[int]) -> None:
         """Join the errors of these parts to one file."""

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple
 
 from ...errors import Errors
+from ...errors.install import install_command
 
 ROWS_READ = 256
 ROWS_WRITTEN = 1024
@@ -29,7 +30,9 @@ def require_pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        message = Errors.SP123.format(what="Parquet", package="pyarrow")
+        message = Errors.SP123.format(
+            what="Parquet", package="pyarrow", command=install_command("parquet")
+        )
         raise ValueError(message) from error
     return pyarrow
 

@@ -4,15 +4,26 @@ A broken document does not stop the others.
 """
 
 import gzip
+import warnings
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, Callable, Dict, Iterator, NamedTuple, Tuple, cast
+from typing import (
+    Any,
+    BinaryIO,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Tuple,
+    cast,
+)
 
 from spacy.vocab import Vocab
 
 from ...corpus.formats.spacy_docs import load_docs
 from ...corpus.text_files import fail, parse_json
-from ...errors import Errors
+from ...errors import Errors, Warnings
 from .messages import Document, Fields, Part, Piece
 from .parquet import column_names, read_rows
 
@@ -21,6 +32,8 @@ COMPRESSED = ".gz"
 # Number of bytes to search for line ends at once.
 BLOCK = 2**22
 BYTE_ORDER_MARK = "\ufeff"
+# Fields of the output.
+WRITTEN = ("id", "text", "spans")
 # If all of the first rows lack a field, its name is wrong.
 SAMPLE = 20
 
@@ -88,10 +101,13 @@ def check_fields(piece: Piece, fields: Fields) -> None:
 
     RAISES (ValueError): SP121 or SP122 if none of them has the field.
     """
-    problems = []
+    problems: List[str] = []
     for document, _ in zip(
         READERS[piece.format](piece, fields, Vocab()), range(SAMPLE)
     ):
+        replaced = [name for name in WRITTEN if name in document.others]
+        if replaced:
+            warnings.warn(Warnings.SW141.format(names=", ".join(replaced)))
         if not document.problem.startswith(("[SP121]", "[SP122]")):
             return
         problems.append(document.problem)
@@ -133,7 +149,8 @@ def _read_parquet(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Docume
     """Read each row as a document."""
     path = Path(piece.path)
     columns = column_names(path)
-    rows = read_rows(path, start=piece.start, stop=piece.stop, fields=list(fields))
+    wanted = columns if fields.keep else [fields.text, fields.id]
+    rows = read_rows(path, start=piece.start, stop=piece.stop, fields=wanted)
     for number, row in enumerate(rows, start=piece.first):
         yield _from_row(row, fields, _place(piece, number), columns)
 
@@ -225,7 +242,10 @@ def _from_row(row: Dict[str, Any], fields: Fields, place: str, names: list) -> D
             place=place, field=fields.text, existing=", ".join(names) or "none"
         )
         return Document(str(own), problem=problem)
-    return Document(str(own), text)
+    if not fields.keep:
+        return Document(str(own), text)
+    others = {name: row[name] for name in row if name not in (fields.text, fields.id)}
+    return Document(str(own), text, others=others)
 
 
 def _no_id(place: str, fields: Fields, names: list) -> str:

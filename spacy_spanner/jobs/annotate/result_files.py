@@ -36,7 +36,9 @@ class ShardWriter(Protocol):
 
 
 class JsonlShard:
-    """One object per line: `id`, `text` and `spans`, in Prodigy's format."""
+    """One object per line: `id`, `text` and `spans`, in Prodigy's format, and the kept
+    fields of the row.
+    """
 
     def __init__(self, path: Path, key: Optional[str], with_text: bool) -> None:
         self._file = path.open("w", encoding="utf8", newline="\n")
@@ -46,7 +48,10 @@ class JsonlShard:
     def add(self, one: Annotated) -> int:
         """Write a document as one line."""
         row = _row(one, self._key, self._with_text)
-        line = json.dumps(row, ensure_ascii=False) + "\n"
+        for name, value in one.others.items():
+            row.setdefault(name, value)
+        # Values of Parquet that JSON lacks, such as dates, become text.
+        line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
         line.encode("utf8")  # fails before anything is written
         self._file.write(line)
         return len(row["spans"])

@@ -97,7 +97,7 @@ def annotate_parts(run: Run, engine: Engine) -> Reports:
     """Annotate the parts that are not finished.
 
     YIELDS (Report): of each part, when it is finished.
-    RAISES (ValueError): the error of a worker if it is coded, or SP127.
+    RAISES (ValueError): the error of a worker if it is coded, or SP127, also for SP143.
     """
     waiting = run.waiting
     done = len(run.finished)
@@ -112,7 +112,8 @@ def annotate_parts(run: Run, engine: Engine) -> Reports:
 
 
 def _stopped(problem: str, done: int, total: int) -> str:
-    if problem.startswith("["):
+    # After an error in writing, the run can be continued.
+    if problem.startswith("[") and not problem.startswith("[SP143]"):
         return problem
     problem = problem.rstrip(".") + "."
     return Errors.SP127.format(problem=problem, done=done, total=total)
@@ -153,6 +154,7 @@ def _identity(request: Request, sources: Sequence[Source]) -> Dict[str, Any]:
         "text-field": request.fields.text,
         "id-field": request.fields.id,
         "text": request.with_text,
+        "keep-fields": request.fields.keep or None,  # older runs did not store it
         "part-size": request.part_size,
     }
 

@@ -27,8 +27,7 @@ def train_cli(
     code_path: Optional[Path] = CODE,
 ) -> None:
     """Train with a config of `spacy train`, whose settings may be overridden."""
-    from spacy.cli._util import import_code, parse_config_overrides
-
+    from ..spacy_commands import import_code, parse_config_overrides
     from .training import work
 
     overrides = parse_config_overrides(ctx.args)

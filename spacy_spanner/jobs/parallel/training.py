@@ -14,7 +14,6 @@ from types import FrameType
 from typing import IO, Any, Dict, Optional, Tuple
 
 import torch
-from spacy.cli._util import setup_gpu, show_validation_error
 from spacy.language import Language
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import clean_output_dir
@@ -26,6 +25,7 @@ from ...errors import Errors
 from ..run import training_loop
 from ..run.checkpoint import storing_callbacks
 from ..run.run_state import generators_of, slots_of
+from ..spacy_commands import setup_gpu, show_validation_error
 from .team import Team
 from .updates import SharedUpdates, shared_updates
 

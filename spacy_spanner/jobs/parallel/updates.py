@@ -14,8 +14,10 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.training.loop import subdivide_batch
 
+from ...internals import internal
+from ...layers.torch_shim import grad_scaler
 from ...training.owners import torch_shims
-from ..run.run_state import Slot, slots_of
+from ..run.run_state import Slot, drawing_from, slots_of
 from .team import Team
 
 
@@ -98,29 +100,18 @@ def shared_updates(
             pipe.total_of = int
 
 
-@contextmanager
-def drawing_from(numbers: random.Random) -> Iterator[None]:
-    """Make Python's `random` use another generator within the context."""
-    before = random.getstate()
-    random.setstate(numbers.getstate())
-    try:
-        yield
-    finally:
-        numbers.setstate(random.getstate())
-        random.setstate(before)
-
-
 def add_up_gradients(slots: Sequence[Slot], team: Team) -> None:
     """Replace all gradients by their sums over the processes. A tensor with a gradient
     in any process has one in all processes afterwards.
     """
     shims = {id(shim): shim for slot in slots for shim in torch_shims(slot.node)}
-    scalers = [shim._grad_scaler for shim in shims.values()]
+    scalers = [grad_scaler(shim) for shim in shims.values()]
     flags = [slot.has_gradient for slot in slots]
     # After an overflow in any process, all must skip the update.
     flags += [bool(scaler.found_inf) for scaler in scalers]
     anywhere = team.any_of(flags)
     for scaler, overflow in zip(scalers, anywhere[len(slots) :]):
+        internal(scaler, "_found_inf")
         scaler._found_inf = overflow
     learned = [slot for slot, flag in zip(slots, anywhere) if flag]
     for slot in learned:

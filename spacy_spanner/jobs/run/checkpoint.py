@@ -9,6 +9,7 @@ a run holds one folder, for the last saved step:
 """
 
 import json
+import random
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -23,14 +24,13 @@ from torch import Tensor
 from ...errors import Errors
 from ...files import flush_to_disk
 from ...settings import at_least, require, text
-from ...training.callbacks import ADAMW, BeforeUpdate, single_callbacks
-from ...training.optimizer import AdamW
+from ...training.callbacks import BeforeUpdate, single_callbacks
+from .optimizer_state import find_optimizer, moments_of, require_known
 from .run_state import (
     data_digests,
-    find_optimizer,
-    moments_of,
     random_numbers,
     random_tensors,
+    separate_order,
     tensor_records,
 )
 
@@ -72,12 +72,13 @@ class Checkpoint(NamedTuple):
 @dataclass
 class Run:
     """A training run with checkpoints. It is evaluated when `eval_frequency` divides
-    the step; `data` are digests of its files.
+    the step; `data` are digests of its files, and updates draw from `own`.
     """
 
     folder: Path
     eval_frequency: int
     data: Dict[str, str]
+    own: random.Random = field(default_factory=random.Random)
     evaluations: List[Evaluation] = field(default_factory=list)
 
 
@@ -135,25 +136,21 @@ def storing_callbacks(before_update: Optional[BeforeUpdate]) -> Iterator[StoreRu
 
 
 def _begin(nlp: Language, folder: Path) -> Run:
-    """Fail at the first step if the run could not be saved later.
+    """Fail at the first step if the run could not be saved later, and separate the
+    random numbers of its updates from those that shuffle the data.
 
-    RAISES (ValueError): SP110 for other optimizers, SP111 if there is a checkpoint.
+    RAISES (ValueError): SP110 for unknown optimizers, SP111 if there is a checkpoint.
     """
     config = nlp.config.interpolate()
-    require_adamw(config["training"]["optimizer"])
+    require_known(config["training"]["optimizer"])
     stored = last_checkpoint(folder)
     if stored is not None:
         step = stored.name.rsplit("-", 1)[1]
         raise ValueError(Errors.SP111.format(folder=folder, step=step))
-    return Run(folder, config["training"]["eval_frequency"], data_digests(config))
-
-
-def require_adamw(block: Dict[str, Any]) -> None:
-    """RAISES (ValueError): SP110 if a config block describes another optimizer."""
-    optimizer = registry.resolve({"optimizer": block})["optimizer"]
-    if not isinstance(optimizer, AdamW):
-        name = block["@optimizers"]
-        raise ValueError(Errors.SP110.format(wanted=ADAMW, optimizer=name))
+    run = Run(folder, config["training"]["eval_frequency"], data_digests(config))
+    run.own.setstate(random.getstate())
+    separate_order(nlp, run.own)
+    return run
 
 
 def last_score(nlp: Language) -> float:
@@ -177,9 +174,9 @@ def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
         step=info["step"],
         epoch=info["epoch"],
         evaluations=run.evaluations,
-        schedule_steps=optimizer.n_schedule_steps,
+        schedule_steps=info["step"],
         data=run.data,
-        random=random_numbers(nlp),
+        random=random_numbers(nlp, run.own),
         records=tensor_records(nlp, optimizer),
         tensors={**moments_of(nlp, optimizer), **random_tensors()},
     )

@@ -2,10 +2,11 @@
 
 spaCy's loop begins at step 0 with an evaluation. Here, its step 0 represents the last
 evaluated step of the checkpoint: it gets an empty batch and the saved score, and
-changes no weight, because a pipeline that was just loaded has no gradients. The rest of
-the checkpoint is restored right after this step.
+changes no weight, because a pipeline that was just loaded has no gradients. The state
+of the optimizer is restored before this step, the rest of the checkpoint after it.
 """
 
+import random
 import sys
 import warnings
 from itertools import chain, islice
@@ -18,6 +19,7 @@ from spacy.util import load_config, load_model
 from thinc.api import Config, set_gpu_allocator
 
 from ...errors import Errors, Warnings
+from ...pipeline.config_checks import warn_of_unevaluated_end
 from ...training.callbacks import BeforeUpdate
 from .checkpoint import (
     PIPELINE,
@@ -25,17 +27,20 @@ from .checkpoint import (
     Run,
     last_checkpoint,
     read_checkpoint,
-    require_adamw,
     storing_callbacks,
 )
+from .optimizer_state import require_known, restore_optimizer
 from .run_state import (
+    OWN,
     PYTHON,
     data_digests,
     data_paths,
+    plain_state,
     python_state,
     require_same_tensors,
     restore_random,
     restore_tensors,
+    separate_order,
 )
 from .training_loop import (
     Batches,
@@ -48,6 +53,9 @@ from .training_loop import (
     save_steps,
     training_settings,
 )
+
+# Settings that decide whether the last step is evaluated.
+STEPS = {"training.max_steps", "training.eval_frequency"}
 
 
 class Remainder(NamedTuple):
@@ -95,7 +103,13 @@ def load_run(
     batches, evaluate = data_of(nlp, training)
     words, rest = _pass_over(batches, checkpoint, training["seed"])
     scores = list(checkpoint.evaluations)
-    run = Run(folder, training["eval_frequency"], checkpoint.data, scores)
+    optimizer = training["optimizer"]
+    restore_optimizer(nlp, optimizer, checkpoint.records, checkpoint.tensors)
+    own = random.Random()
+    # Checkpoints of earlier versions have no other generator.
+    own.setstate(python_state(checkpoint.random.get(OWN, checkpoint.random[PYTHON])))
+    separate_order(nlp, own)
+    run = Run(folder, training["eval_frequency"], checkpoint.data, own, scores)
     for callback in storing_callbacks(training["before_update"]):
         callback.run = run
     return Remainder(nlp, training, checkpoint, rest, evaluate, words)
@@ -109,10 +123,12 @@ def _load_pipeline(
     RAISES (ValueError): SP110, SP113, SP115, SP117.
     """
     config = load_config(path / "config.cfg", overrides=overrides, interpolate=True)
-    require_adamw(config["training"]["optimizer"])
+    require_known(config["training"]["optimizer"])
     done, frequency = checkpoint.step - 1, config["training"]["eval_frequency"]
     if done % frequency:
         raise ValueError(Errors.SP117.format(step=done, frequency=frequency))
+    if not STEPS.isdisjoint(overrides):
+        warn_of_unevaluated_end(config["training"])
     _require_same_data(config, checkpoint.data)
     if use_gpu >= 0 and config["training"]["gpu_allocator"]:
         set_gpu_allocator(config["training"]["gpu_allocator"])
@@ -140,7 +156,7 @@ def _pass_over(
     words = sum(sum(map(len, batch)) for _, batch in islice(batches, checkpoint.step))
     # The checkpoint is written after the next batch was drawn, perhaps after shuffling.
     following = list(islice(batches, 1))
-    if following and python_state() != checkpoint.random[PYTHON]:
+    if following and plain_state(random.getstate()) != checkpoint.random[PYTHON]:
         raise ValueError(Errors.SP114.format(step=checkpoint.step, seed=seed))
     return words, chain(following, batches)
 
@@ -192,11 +208,11 @@ def _counted_from(done: int, before_update: Optional[BeforeUpdate]) -> BeforeUpd
 
 
 def _restore(run: Remainder) -> None:
-    """Restore the whole state except for the weights."""
-    checkpoint, optimizer = run.checkpoint, run.training["optimizer"]
-    restore_tensors(run.nlp, optimizer, checkpoint.records, checkpoint.tensors)
-    while optimizer.n_schedule_steps < checkpoint.schedule_steps:
-        optimizer.step_schedules()
+    """Restore what the first step of the loop would have changed."""
+    checkpoint = run.checkpoint
+    restore_tensors(run.nlp, checkpoint.records)
+    for _ in range(checkpoint.schedule_steps - 1):  # the first step was one
+        run.training["optimizer"].step_schedules()
     restore_random(run.nlp, checkpoint.random, checkpoint.tensors)
 
 

@@ -1,5 +1,5 @@
-"""The state of a training run except for weights and config: data, random numbers, and
-the state of each tensor in optimizer and pipeline.
+"""The state of a training run except for weights, config and optimizer: data, random
+numbers, and records of each tensor.
 
 Plain numbers are stored as JSON, states of torch as tensors. Thinc numbers layers
 differently in every process, so a tensor is named by its place: the component, the
@@ -8,31 +8,38 @@ index of the layer in `model.walk()`, and its name.
 
 import hashlib
 import random
-import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from traceback import walk_stack
-from typing import Any, Collection, Dict, Iterator, NamedTuple, Optional, Tuple, cast
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    Iterator,
+    NamedTuple,
+    Optional,
+    Tuple,
+    cast,
+)
 
 import numpy as np
 import torch
 from spacy.language import Language
 from spacy.util import dict_to_dot
-from thinc.api import Model
+from thinc.api import Model, Optimizer
 from thinc.types import FloatsXd
 from thinc.util import xp2torch
 from torch import Tensor, nn
 
 from ...errors import Errors
-from ...training.callbacks import ADAMW
+from ...layers.torch_shim import torch_module
 from ...training.frozen import frozen_names, mark_frozen
-from ...training.optimizer import AdamW, State
 from ...training.owners import Key, torch_shims
 
 BLOCK_SIZE = 2**20
-PYTHON = "python"
+PYTHON, OWN = "python", "updates"
 TORCH, CUDA = "torch", "cuda."
-# Names of the fields of `optimizer.State` in a file of tensors.
-MOMENTS = State._fields
 
 
 # --------------------------------------------------------------------- data
@@ -74,23 +81,68 @@ def digest(path: Path) -> str:
 # ------------------------------------------------------------ random numbers
 
 
-def random_numbers(nlp: Language) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): states of Python, NumPy and the components, as plain
-    values.
+def random_numbers(nlp: Language, own: random.Random) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): states of Python, of the generator for updates, NumPy
+    and the components, as plain values.
     """
     generators = {name: rng.bit_generator.state for name, rng in generators_of(nlp)}
     kind, keys, *rest = np.random.get_state()
     return {
-        PYTHON: python_state(),
+        PYTHON: plain_state(random.getstate()),
+        OWN: plain_state(own.getstate()),
         "numpy": [kind, np.asarray(keys).tolist(), *rest],
         "generators": generators,
     }
 
 
-def python_state() -> Any:
-    """RETURNS (Any): the state of Python's `random`, as it is read back from JSON."""
-    version, numbers, gauss = random.getstate()
+def plain_state(state: Any) -> Any:
+    """RETURNS (Any): a state of Python's `random`, as it is read back from JSON."""
+    version, numbers, gauss = state
     return [version, list(numbers), gauss]
+
+
+def python_state(plain: Any) -> Any:
+    """RETURNS (Any): the state of Python's `random` from its plain values."""
+    version, numbers, gauss = plain
+    return version, tuple(numbers), gauss
+
+
+@contextmanager
+def drawing_from(numbers: random.Random) -> Iterator[None]:
+    """Make Python's `random` use another generator within the context."""
+    before = random.getstate()
+    random.setstate(numbers.getstate())
+    try:
+        yield
+    finally:
+        numbers.setstate(random.getstate())
+        random.setstate(before)
+
+
+@dataclass
+class Apart:
+    """A method that draws from its own generator when code in it uses Python's
+    `random`, which also shuffles the data.
+    """
+
+    method: Callable
+    own: random.Random
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RETURNS (Any): what the method returns."""
+        with drawing_from(self.own):
+            return self.method(*args, **kwargs)
+
+
+def separate_order(nlp: Language, own: random.Random) -> None:
+    """Let updates and evaluations of a pipeline, such as those of spacy-transformers,
+    draw from another generator. The order of the batches then depends on the seed
+    alone, and can be repeated.
+    """
+    for name in ("update", "evaluate"):
+        method = getattr(nlp, name)
+        method = method.method if isinstance(method, Apart) else method
+        vars(nlp)[name] = Apart(method, own)
 
 
 def random_tensors() -> Dict[str, Tensor]:
@@ -109,8 +161,7 @@ def restore_random(
 
     numbers, tensors (Dict): results of `random_numbers` and `random_tensors`.
     """
-    version, state, gauss = numbers[PYTHON]
-    random.setstate((version, tuple(state), gauss))
+    random.setstate(python_state(numbers[PYTHON]))
     np.random.set_state(tuple(numbers["numpy"]))
     for name, rng in generators_of(nlp):
         if name in numbers["generators"]:
@@ -198,38 +249,12 @@ def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
                 place = f"{component}/{index}/{name}"
                 yield Slot(place, (node.id, name), node, None)
             for number, shim in enumerate(torch_shims(node)):
-                for name, parameter in shim._model.named_parameters():
+                for name, parameter in torch_module(shim).named_parameters():
                     place = f"{component}/{index}.{number}/{name}"
                     yield Slot(place, (shim.id, name), node, parameter)
 
 
-def find_optimizer(nlp: Language) -> Optional[AdamW]:
-    """Find the optimizer in the training loop that calls this; spaCy passes it to no
-    callback.
-
-    RETURNS (Optional[AdamW]): None if it has not updated a tensor of the pipeline.
-    RAISES (ValueError): SP118 if the loop has no such optimizer in sight.
-    """
-    keys = {slot.key for slot in slots_of(nlp)}
-    # By type: `isinstance` would run the code of proxies, which may raise an error.
-    in_sight = [one for one in _things_in_sight(nlp) if issubclass(type(one), AdamW)]
-    if not in_sight:
-        raise ValueError(Errors.SP118.format(wanted=ADAMW))
-    found = (one for one in in_sight if not keys.isdisjoint(one.states))
-    return next(found, None)
-
-
-def _things_in_sight(nlp: Language) -> Iterator[Any]:
-    """YIELDS (Any): the variables of the callers and the attributes of their objects,
-    and the optimizer that a pipeline made for itself.
-    """
-    for frame, _ in walk_stack(sys._getframe(2)):
-        yield from list(frame.f_locals.values())
-        yield from list(getattr(frame.f_locals.get("self"), "__dict__", {}).values())
-    yield nlp._optimizer
-
-
-def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]:
+def tensor_records(nlp: Language, optimizer: Optimizer) -> Dict[str, Dict[str, Any]]:
     """RETURNS (Dict[str, Dict[str, Any]]): plain values of each tensor, by place."""
     return {
         slot.place: {
@@ -242,25 +267,10 @@ def tensor_records(nlp: Language, optimizer: AdamW) -> Dict[str, Dict[str, Any]]
     }
 
 
-def moments_of(nlp: Language, optimizer: AdamW) -> Dict[str, Tensor]:
-    """RETURNS (Dict[str, Tensor]): the optimizer's state, by place and field."""
-    return {
-        f"{slot.place}/{field}": tensor
-        for slot in slots_of(nlp)
-        if slot.key in optimizer.states
-        for field, tensor in zip(MOMENTS, optimizer.states[slot.key])
-    }
+def restore_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:
+    """Restore which tensors of a pipeline are frozen and which have gradients.
 
-
-def restore_tensors(
-    nlp: Language,
-    optimizer: AdamW,
-    records: Dict[str, Dict[str, Any]],
-    moments: Dict[str, Tensor],
-) -> None:
-    """Restore the tensor states of an optimizer and a pipeline.
-
-    records, moments (Dict): results of `tensor_records` and `moments_of`.
+    records (Dict): result of `tensor_records`.
     """
     for slot in slots_of(nlp):
         saved = records[slot.place]
@@ -269,11 +279,6 @@ def restore_tensors(
             slot.parameter.requires_grad_(saved["learns"])
         if saved["gradient"]:
             slot.set_zero_gradient()
-        optimizer.nr_update[slot.key] = saved["updates"]
-        if f"{slot.place}/{MOMENTS[0]}" in moments:
-            stored = (moments[f"{slot.place}/{field}"] for field in MOMENTS)
-            device = slot.weights.device
-            optimizer.states[slot.key] = State(*(one.to(device) for one in stored))
 
 
 def require_same_tensors(nlp: Language, records: Dict[str, Dict[str, Any]]) -> None:

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
-from spacy.cli._util import import_code, setup_gpu
 from spacy.language import Language
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
@@ -21,6 +20,7 @@ from ...evaluation.predicting import Track, predict, read_corpus, untracked
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json
 from ..run.training_loop import data_of, run_steps, training_settings
+from ..spacy_commands import import_code, setup_gpu
 from .trials import CONFIG, LOG, MODEL, RESULT, TRIAL, Plan, Trial
 from .variants import Variant
 

@@ -12,7 +12,7 @@ from spacy.util import load_config, load_model
 
 from ...errors import Errors, Warnings
 from ...evaluation.predicting import Track, read_corpus, untracked
-from ...evaluation.tables import percent
+from ...evaluation.tables import amount, percent
 from ...files import read_json, write_json, write_text
 from ..run.run_state import digest
 from .one_trial import Engine, run_here, run_in_sequence, scores_of
@@ -94,7 +94,7 @@ def run_search(
     with opened as trials:
         missing = unfinished(trials)
         n_done = len(trials) - len(missing)
-        tell(f"{len(trials)} trials, of which {n_done} are finished")
+        tell(f"{n_done} of {amount(len(trials), 'trial')} finished")
 
         def after_each(trial: Trial) -> None:
             n_done = len(results_of(trials))

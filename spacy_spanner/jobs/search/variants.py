@@ -4,6 +4,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
+from ...evaluation.tables import readable
+
 SEED, LIMIT = "system.seed", "corpora.train.limit"
 FRACTIONS = (0.125, 0.25, 0.5, 0.75, 1.0)
 
@@ -39,7 +41,8 @@ def describe(settings: Mapping[str, Any]) -> str:
     while len({tuple(parts[-size:]) for parts in names.values()}) < len(names):
         size += 1
     short = {name: ".".join(parts[-size:]) for name, parts in names.items()}
-    return ", ".join(f"{short[name]} = {value}" for name, value in settings.items())
+    shown = readable(dict(settings))
+    return ", ".join(f"{short[name]} = {value}" for name, value in shown.items())
 
 
 def sweep(setting: str, values: Sequence[Any]) -> List[Variant]:

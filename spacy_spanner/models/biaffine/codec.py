@@ -10,16 +10,25 @@ from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
-from ...settings import at_least, fraction, optional, setting, yes_or_no
+from ...settings import at_least, fraction, one_of, optional, setting, yes_or_no
 from ...spans.geometry import SpanCells, enumerate_spans, find_cells
 from ...spans.layouts import flatten_gold
 from ...spans.overlap import repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ..blocks.padded_rows import to_device
-from ..codec import Candidates, SpanCodec, WindowBatch, all_labels, best_labels
+from ..codec import (
+    DECISIONS,
+    Candidates,
+    SpanCodec,
+    WindowBatch,
+    all_labels,
+    best_labels,
+    only_best_class,
+)
 from .smoothing import hard_boundaries, smooth_boundaries
 
 
@@ -46,6 +55,8 @@ class BiaffineCodec(SpanCodec):
     label_smoothing (float): α, the share of every target that is spread evenly over
         the classes, which the paper compares with boundary smoothing.
     multilabel (bool): whether one span may carry several labels.
+    decision (str): "threshold" (labels that reach the threshold) or "argmax" (as in the
+        paper, only the most probable class of a span; if it reaches the threshold).
     max_width (Optional[int]): longest span that is scored, in tokens; no limit if
         None.
     """
@@ -54,6 +65,7 @@ class BiaffineCodec(SpanCodec):
     smoothing_distance: int = setting(1, at_least(1))
     label_smoothing: float = setting(0.0, fraction)
     multilabel: bool = setting(False, yes_or_no)
+    decision: str = setting("threshold", one_of(DECISIONS))
     max_width: Optional[int] = setting(None, optional(at_least(1)))
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
@@ -100,11 +112,14 @@ class BiaffineCodec(SpanCodec):
         """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
         logits, _ = self._score(module, batch, targets.cells)
         cell, label, mass = to_device(targets[1:], logits.device)
-        loss = sparse_soft_cross_entropy
         if self.multilabel:
-            logits = logits[:, 1:] - logits[:, :1]
-            loss = sparse_binary_cross_entropy
-        return loss(logits, cell, label, mass, smoothing=self.label_smoothing)
+            margin = logits[:, 1:] - logits[:, :1]
+            return sparse_binary_cross_entropy(
+                margin, cell, label, mass, smoothing=self.label_smoothing
+            )
+        return sparse_soft_cross_entropy(
+            logits, cell, label, mass, smoothing=self.label_smoothing
+        )
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
@@ -118,10 +133,14 @@ class BiaffineCodec(SpanCodec):
         cells = enumerate_spans(batch.lengths, self.max_width)
         logits, columns = self._score(module, batch, cells)
         if self.multilabel:
-            scores = (logits[:, 1:] - logits[:, :1]).sigmoid()  # (cell, label)
+            margin = logits[:, 1:] - logits[:, :1]
+            # A label and its absence are two classes.
+            both = torch.stack([(-margin).sigmoid(), margin.sigmoid()], dim=-1)
+            scores = only_best_class(both, self.decision)[..., 1]  # (cell, label)
             chosen = all_labels(scores, thresholds)
         else:
-            scores = logits.softmax(dim=-1)[:, 1:]  # (cell, label)
+            classes = only_best_class(logits.softmax(dim=-1), self.decision)
+            scores = classes[:, 1:]  # (cell, label)
             chosen = best_labels(scores, thresholds)
         return Candidates.at(columns, *chosen, scores)
 

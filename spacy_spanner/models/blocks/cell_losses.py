@@ -1,11 +1,18 @@
 """Losses on the scores of cells, with targets that are mostly "no entity"."""
 
+from typing import Optional
+
 from torch import Tensor
 from torch.nn import functional as F
 
 
 def sparse_soft_cross_entropy(
-    logits: Tensor, cell: Tensor, label: Tensor, mass: Tensor, smoothing: float = 0.0
+    logits: Tensor,
+    cell: Tensor,
+    label: Tensor,
+    mass: Tensor,
+    smoothing: float = 0.0,
+    weight: Optional[Tensor] = None,
 ) -> Tensor:
     """Cross entropy with soft targets that are mostly "no entity".
 
@@ -16,9 +23,12 @@ def sparse_soft_cross_entropy(
     cell, label (Tensor): entries with mass; labels start at 0. Shape: (entry,)
     mass (Tensor): target probability of each entry. Shape: (entry,)
     smoothing (float): share of each cell's target that is spread over all classes.
+    weight (Optional[Tensor]): of each cell, 1 if None. Shape: (cell,)
     RETURNS (Tensor): the sum over cells, a scalar.
     """
     log_p = logits.log_softmax(dim=-1)
+    if weight is not None:
+        log_p = log_p * weight[:, None]
     gain = log_p[cell, label + 1] - log_p[cell, 0]
     loss = -log_p[:, 0].sum() - (mass * gain).sum()
     if smoothing:

@@ -39,9 +39,19 @@ class BiLSTM(nn.Module):
         return batch._replace(vectors=vectors)
 
 
-def optional_lstm(n_in: int, n_out: int, *, dropout: float) -> nn.Module:
-    """RETURNS (nn.Module): a BiLSTM, or for a width of 0 the identity."""
-    return BiLSTM(n_in, n_out, dropout=dropout) if n_out else nn.Identity()
+def optional_lstm(
+    n_in: int, n_out: int, *, dropout: float, n_layers: int = 1
+) -> nn.Module:
+    """RETURNS (nn.Module): a BiLSTM or a stack of several, or for a width of 0 the
+    identity.
+    """
+    if not n_out:
+        return nn.Identity()
+    layer = BiLSTM(n_in, n_out, dropout=dropout)
+    if n_layers == 1:
+        return layer
+    more = (BiLSTM(n_out, n_out, dropout=dropout) for _ in range(n_layers - 1))
+    return nn.Sequential(layer, *more)
 
 
 def read_rows(

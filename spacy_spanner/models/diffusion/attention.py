@@ -98,6 +98,7 @@ class DenoiserLayer(nn.Module):
         dropout: float,
         self_attention: bool,
         cross_attention: bool,
+        distances: bool = True,
     ) -> None:
         """Build the layer.
 
@@ -106,11 +107,13 @@ class DenoiserLayer(nn.Module):
         ffn_width (int): hidden size of the feed-forward map.
         dropout (float): rate on the output of each part.
         self_attention, cross_attention (bool): whether the layer has these parts.
+        distances (bool): whether cross attention counts the distance of tokens.
         """
         super().__init__()
         self.among_spans = Attention(width, n_heads) if self_attention else None
         self.to_tokens = Attention(width, n_heads) if cross_attention else None
-        self.bias = DistanceBias(n_heads) if cross_attention else None
+        by_distance = cross_attention and distances
+        self.bias = DistanceBias(n_heads) if by_distance else None
         self.span_norm = nn.LayerNorm(width) if self_attention else None
         self.token_norm = nn.LayerNorm(width) if cross_attention else None
         self.feed_forward = nn.Sequential(
@@ -151,9 +154,10 @@ class DenoiserLayer(nn.Module):
             y = self.span_norm(x)
             y = self.among_spans(y, self.among_spans.keys_values(y))
             x = x + self.dropout(y)
-        if self.to_tokens is not None and self.token_norm and self.bias:
-            # For the type checker: both were made by this layer.
-            assert keys_values is not None and care is not None
-            bias = self.bias(care, spans, mask)
+        if self.to_tokens is not None and self.token_norm is not None:
+            assert keys_values is not None  # made by this layer
+            bias = mask[:, None, None]
+            if self.bias is not None and care is not None:
+                bias = self.bias(care, spans, mask)
             x = x + self.dropout(self.to_tokens(self.token_norm(x), keys_values, bias))
         return x + self.dropout(self.feed_forward(x))

@@ -38,16 +38,17 @@ from .loss import (
 )
 from .module import DiffusionModule
 from .noise import (
+    NOISE_ON,
     SCHEDULES,
+    Signal,
     TokenSpans,
     add_noise,
     join_spans,
     sampling_times,
     signal_shares,
-    to_signal,
-    to_tokens,
 )
 from .proposals import (
+    BOUNDARY_CHOICES,
     POINTER_LOSSES,
     SCORES,
     Proposals,
@@ -64,6 +65,8 @@ from .tokens import Moments, TokenMemory
 # Spans that are denoised at once in prediction, so that memory does not grow with the
 # batch, and the tensors of a step fit into the processor's caches.
 SPANS_AT_ONCE = 4096
+
+REPORTS = ("all", "last")
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,23 @@ class DiffusionCodec(SpanCodec):
     timesteps (int): T, the length of the diffusion.
     schedule (str): how fast noise increases: "cosine" or "linear".
     scale (float): λ, boundaries are numbers in [-λ, λ]; more means less noise.
+    noise_on (str): what noise is added to: the left boundary and the "width" of spans,
+        as in the authors' code, or both "boundaries", as in the paper.
     expansion (str): how gold is filled up to K spans: "repeat" it, or add "random"
-        spans.
+        spans, or "gaussian" ones, whose numbers are drawn as those of the noise.
     repeats (Optional[int]): largest number of proposals that learn from one gold span;
-        no limit if None.
+        1 as in the paper, where the others learn "no entity"; no limit if None, as in
+        the authors' code.
     distance_cost (float): cost in matching of each token between the boundaries of a
         noisy and a gold span; a boundary with probability 1 costs -1.
     no_entity_weight (float): weight of "no entity" in the loss of the classifier.
     pointer_loss (str): "softmax" over the tokens, or as in the paper "sigmoid".
+    boundary_choice (str): the boundaries of a denoised span: the best "pair" in the
+        right order, or as in the paper the best of "each" pointer. Spans that then end
+        before they start are dropped; a classifier of denoised spans reads them as one
+        token.
+    report (str): which denoised spans are candidates: those of "all" steps, or as in
+        the paper those of the "last" one.
     score (str): how spans are scored: by the probability of their "class", or by the
         "mean" of that and the probabilities of their boundaries, as in the paper.
     seed (int): seed of the noise in prediction, and of the sampling in training.
@@ -103,13 +115,21 @@ class DiffusionCodec(SpanCodec):
     timesteps: int = setting(1000, at_least(1))
     schedule: str = setting("cosine", one_of(SCHEDULES))
     scale: float = setting(1.0, above_0)
+    noise_on: str = setting("width", one_of(NOISE_ON))
     expansion: str = setting("repeat", one_of(EXPANSIONS))
     repeats: Optional[int] = setting(8, optional(at_least(1)))
     distance_cost: float = setting(0.1, not_negative)
     no_entity_weight: float = setting(1.0, not_negative)
     pointer_loss: str = setting("softmax", one_of(POINTER_LOSSES))
+    boundary_choice: str = setting("pair", one_of(BOUNDARY_CHOICES))
+    report: str = setting("all", one_of(REPORTS))
     score: str = setting("class", one_of(SCORES))
     seed: int = setting(0, at_least(0))
+
+    @property
+    def signal(self) -> Signal:
+        """How spans become numbers."""
+        return Signal(self.scale, self.noise_on)
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): second labels of spans."""
@@ -150,7 +170,7 @@ class DiffusionCodec(SpanCodec):
         memory = module.encode(batch).repeat(self.draws)
         proposals = self._denoise(module, memory, noisy, module.moments(memory, time))
         if module.reads_denoised:
-            spans, target = taught_spans(proposals.spans, noisy, gold)
+            spans, target = taught_spans(proposals.ordered, noisy, gold)
             matched = self._match(noisy, proposals, None, gold, targets.taught)
             classes = module.classify(memory, proposals.state, spans)
         else:
@@ -168,8 +188,13 @@ class DiffusionCodec(SpanCodec):
         columns = (targets.start, targets.last, targets.noise)
         start, last, noise = to_device(columns, time.device)
         share = signal_shares(self.schedule, self.timesteps).to(time.device)[time]
-        signal = to_signal(start, last, lengths, self.scale)
-        return to_tokens(add_noise(signal, noise, share), lengths, self.scale)
+        clean = self.signal.of_tokens(start, last, lengths)
+        noisy = add_noise(clean, noise, share)
+        if self.expansion == "gaussian":
+            # The sum of a Gaussian number and Gaussian noise is such a number, too.
+            (is_gold,) = to_device([targets.is_gold], time.device)
+            noisy = noisy.where(is_gold[:, :, None], noise)
+        return self.signal.to_tokens(noisy, lengths)
 
     def _denoise(
         self,
@@ -180,7 +205,8 @@ class DiffusionCodec(SpanCodec):
     ) -> Proposals:
         """RETURNS (Proposals): where the noisy spans should be."""
         found = module(memory, noisy, moments)
-        return propose(found.start, found.last, self.pointer_loss, found.state)
+        kind, choice = self.pointer_loss, self.boundary_choice
+        return propose(found.start, found.last, kind, found.state, choice)
 
     def _match(
         self,
@@ -246,22 +272,27 @@ class DiffusionCodec(SpanCodec):
             n_samples=self.steps,
             n_steps=self.timesteps,
             schedule=self.schedule,
-            scale=self.scale,
+            signal=self.signal,
             eta=self.eta,
             seed=self.seed,
         )
+        if self.report == "last":
+            found = iter(list(found)[-1:])
         if module.reads_denoised and self.score == "class":
             # The score of a span does not depend on the noise that it came from, so
             # each is classified once.
-            spans = join_spans(*(proposals.spans for proposals in found))
+            spans = join_spans(*(proposals.ordered for proposals in found))
             spans, distinct = without_repeats(spans, memory.mask.shape[1])
             classes = module.classify(memory, None, spans)
             return spans, class_probabilities(classes), distinct
-        steps = [(one, module.classify(memory, one.state, one.spans)) for one in found]
+        steps = [
+            (one, module.classify(memory, one.state, one.ordered)) for one in found
+        ]
         spans = join_spans(*(one.spans for one, _ in steps))
         scores = torch.cat([label_scores(*step, self.score) for step in steps], dim=1)
         n_tokens = memory.mask.shape[1]
-        return spans, scores, first_of_equals(spans, scores.amax(dim=-1), n_tokens)
+        chosen = first_of_equals(spans, scores.amax(dim=-1), n_tokens)
+        return spans, scores, chosen & (spans.start <= spans.last)
 
 
 @cache

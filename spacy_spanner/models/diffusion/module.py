@@ -10,7 +10,7 @@ from which spans are pooled.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Union, cast
+from typing import NamedTuple, Optional, Tuple, Union, cast
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,7 @@ from .tokens import (
 )
 
 CLASSIFIERS = ("denoised", "noisy")
+TIMESTEPS = ("input", "output")
 
 SINUSOIDS = 64  # size of the embeddings of positions and timesteps
 
@@ -68,6 +69,7 @@ class DiffusionSettings(Settings):
 
     lstm_width (int): size of a BiLSTM between encoder and denoiser, both directions
         together; 0 for none.
+    lstm_layers (int): layers of this BiLSTM.
     hidden_width (int): size of the vectors of spans.
     ffn_width (int): hidden size of the feed-forward map of a layer.
     n_layers (int): layers of the denoiser.
@@ -77,7 +79,15 @@ class DiffusionSettings(Settings):
     pooling (str): how tokens make a noisy span: "mean", "boundaries" (the sum of maps
         of the first and the last one) or "both".
     pointer (str): how pointers compare span and token: "product" of their projections,
-        or as in the paper an MLP of their "sum".
+        one map of their "sum", as in the authors' code, or as in the paper an "mlp".
+    timestep (str): where the embedding of the timestep is added: to the "input" of the
+        layers, or as in the paper to their "output".
+    distance_bias (bool): whether pointers and cross attention count the distance of a
+        token from the noisy boundaries; not in the paper.
+    width_embedding (bool): whether the width of noisy spans is embedded; not in the
+        paper.
+    position_embedding (bool): whether sinusoidal embeddings of both boundaries are
+        added to noisy spans, as in the paper.
     classifier (str): what is classified: the "denoised" span, or as in the paper the
         "noisy" one.
     n_widths (int): denoised spans of this many tokens or more share one embedding.
@@ -87,6 +97,7 @@ class DiffusionSettings(Settings):
     """
 
     lstm_width: int = setting(200, even)
+    lstm_layers: int = setting(1, at_least(1))
     hidden_width: int = 192
     ffn_width: int = setting(192, at_least(1))
     n_layers: int = setting(1, at_least(0))
@@ -95,6 +106,10 @@ class DiffusionSettings(Settings):
     cross_attention: bool = setting(True, yes_or_no)
     pooling: str = setting("both", one_of(POOLINGS))
     pointer: str = setting("product", one_of(POINTERS))
+    timestep: str = setting("input", one_of(TIMESTEPS))
+    distance_bias: bool = setting(True, yes_or_no)
+    width_embedding: bool = setting(True, yes_or_no)
+    position_embedding: bool = setting(False, yes_or_no)
     classifier: str = setting("denoised", one_of(CLASSIFIERS))
     n_widths: int = setting(32, at_least(1))
     dropout: float = setting(0.1, fraction)
@@ -121,14 +136,17 @@ class DiffusionModule(nn.Module):
         # Numbers that a pair of tokens costs, for `max_cells`. A pointer of sums has a
         # vector for each span and token, and there are fewer spans than tokens.
         self.scores_per_pair = n_labels + 1
-        if settings.pointer == "sum":
+        if settings.pointer != "product":
             self.scores_per_pair = max(self.scores_per_pair, width // 4)
         rate = settings.input_dropout
-        self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
+        self.lstm = optional_lstm(
+            n_in, settings.lstm_width, dropout=rate, n_layers=settings.lstm_layers
+        )
         n_in = settings.lstm_width or n_in
         self.input_dropout = nn.Dropout(rate)
         self.tokens = nn.Sequential(nn.Linear(n_in, width), nn.LayerNorm(width))
-        self.spans = SpanEmbedding(n_in, width, settings.pooling)
+        self.spans = SpanEmbedding(n_in, settings)
+        self.timestep = settings.timestep
         self.time = nn.Sequential(
             nn.Linear(SINUSOIDS, width), nn.GELU(), nn.Linear(width, width)
         )
@@ -136,8 +154,9 @@ class DiffusionModule(nn.Module):
             _denoiser_layer(settings) for _ in range(settings.n_layers)
         )
         self.norm = nn.LayerNorm(width)
-        self.start = Pointer(width, settings.pointer)
-        self.last = Pointer(width, settings.pointer)
+        distances = settings.distance_bias
+        self.start = Pointer(width, settings.pointer, distances=distances)
+        self.last = Pointer(width, settings.pointer, distances=distances)
         self.classifier: Union[DenoisedClassifier, NoisyClassifier]
         if settings.classifier == "noisy":
             self.classifier = NoisyClassifier(width, n_labels, dropout=dropout)
@@ -179,7 +198,7 @@ class DiffusionModule(nn.Module):
         """position (Tensor): 0, 1, ... Shape: (token,). RETURNS (Tables)"""
         distances = distance_table(position)
         care = [cast(DenoiserLayer, one).care(distances) for one in self.layers]
-        return Tables(distances, self.spans.widths(position), care)
+        return Tables(distances, *self.spans.tables(position), care)
 
     def moments(self, memory: TokenMemory, time: Tensor) -> Moments:
         """Compute everything that depends on timesteps only.
@@ -205,11 +224,15 @@ class DiffusionModule(nn.Module):
         moments (Moments): the timestep of each window, or of all.
         RETURNS (Denoised): scores of their boundaries.
         """
-        x = self.spans(memory, spans, moments.vector)
+        x = self.spans(memory, spans)
+        if self.timestep == "input":
+            x = x + moments.vector[:, None]
         tables, mask = memory.tables, memory.mask
         for layer, keys_values, care in zip(self.layers, memory.layers, tables.care):
             x = layer(x, keys_values, care, spans, mask)
         x = self.norm(x)
+        if self.timestep == "output":
+            x = x + moments.vector[:, None]
         around_start = at_tokens(moments.start, spans.start)
         around_last = at_tokens(moments.last, spans.last)
         start = self.start(x, memory.start_keys, around_start)
@@ -242,33 +265,47 @@ def _denoiser_layer(settings: DiffusionSettings) -> DenoiserLayer:
         dropout=settings.dropout,
         self_attention=settings.self_attention,
         cross_attention=settings.cross_attention,
+        distances=settings.distance_bias,
     )
 
 
 class SpanEmbedding(nn.Module):
-    """Embeds noisy spans by their tokens, width and timestep."""
+    """Embeds noisy spans by their tokens, and by width or position."""
 
-    def __init__(self, n_in: int, width: int, pooling: str) -> None:
+    def __init__(self, n_in: int, settings: DiffusionSettings) -> None:
         super().__init__()
-        self.pooling = SpanPooling(n_in, width, pooling)
-        self.width = nn.Linear(SINUSOIDS, width, bias=False)
+        width = settings.hidden_width
+        self.pooling = SpanPooling(n_in, width, settings.pooling)
+        self.width: Optional[nn.Linear] = None
+        self.position: Optional[nn.Linear] = None
+        if settings.width_embedding:
+            self.width = nn.Linear(SINUSOIDS, width, bias=False)
+        if settings.position_embedding:
+            self.position = nn.Linear(SINUSOIDS, 2 * width, bias=False)
 
-    def widths(self, width: Tensor) -> Tensor:
-        """Embed all widths, of which there are fewer than spans.
+    def tables(self, position: Tensor) -> Tuple[Optional[Tensor], Optional[Tensor]]:
+        """Embed all widths and positions, of which there are fewer than spans.
 
-        width (Tensor): tokens from the first to the last. Shape: (width,)
-        RETURNS (Tensor): (width, vector)
+        position (Tensor): 0, 1, ... Shape: (token,)
+        RETURNS (Tuple[Optional[Tensor], Optional[Tensor]]): vectors of widths (token,
+            width), and of positions as first and as last token (token, 2 × width).
         """
-        embedded: Tensor = self.width(sinusoids(width, SINUSOIDS))
-        return embedded
+        waves = sinusoids(position, SINUSOIDS)
+        width = None if self.width is None else self.width(waves)
+        return width, None if self.position is None else self.position(waves)
 
-    def forward(self, memory: TokenMemory, spans: TokenSpans, time: Tensor) -> Tensor:
+    def forward(self, memory: TokenMemory, spans: TokenSpans) -> Tensor:
         """Embed noisy spans.
 
         memory (TokenMemory): the encoded windows.
         spans (TokenSpans): (batch, span)
-        time (Tensor): embedding of the timestep. Shape: (batch, width)
         RETURNS (Tensor): (batch, span, width)
         """
-        width = F.embedding(spans.last - spans.start, memory.tables.widths)
-        return memory.spans.of(spans) + width + time[:, None]
+        x, tables = memory.spans.of(spans), memory.tables
+        if tables.widths is not None:
+            x = x + F.embedding(spans.last - spans.start, tables.widths)
+        if tables.positions is not None:
+            as_start, as_last = tables.positions.chunk(2, dim=-1)
+            x = x + F.embedding(spans.start, as_start)
+            x = x + F.embedding(spans.last, as_last)
+        return x

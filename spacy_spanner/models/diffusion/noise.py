@@ -3,9 +3,10 @@
 Section 4 of "DiffusionNER: Boundary Diffusion for Named Entity Recognition" (ACL 2023),
 with the sampler of "Denoising Diffusion Implicit Models" (ICLR 2021).
 
-A span is represented by two numbers, its left boundary and its width, both scaled from
-the window's tokens to [-λ, λ]. The first token and a width of one token are -λ, the
-last token and the whole window are λ; in a window of one token all numbers mean it.
+A span is represented by two numbers, its left boundary and its width, or both
+boundaries, scaled from the window's tokens to [-λ, λ]. The first token and a width of
+one token are -λ, the last token and the whole window are λ; in a window of one token
+all numbers mean it.
 """
 
 import math
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor
 
 SCHEDULES = ("cosine", "linear")
+NOISE_ON = ("width", "boundaries")
 
 # Nichol and Dhariwal 2021: the offset of the cosine, and the largest β.
 COSINE_OFFSET = 0.008
@@ -71,31 +73,44 @@ def sampling_times(n_steps: int, n_samples: int) -> List[Tuple[int, int]]:
     return list(pairwise(times))
 
 
-def to_signal(start: Tensor, last: Tensor, lengths: Tensor, scale: float) -> Tensor:
-    """Scale boundaries to numbers, to which noise can be added.
+class Signal(NamedTuple):
+    """How spans become numbers, to which noise can be added.
 
-    start, last (Tensor): tokens, both inclusive. Shape: (batch, span)
-    lengths (Tensor): tokens of the windows. Shape: (batch,)
     scale (float): λ.
-    RETURNS (Tensor): left boundary and width in [-λ, λ]. Shape: (batch, span, 2)
+    noise_on (str): "width" (left boundary and width), or "boundaries" (both).
     """
-    moves = (lengths - 1).clamp(min=1)[:, None, None]
-    position = torch.stack([start, last - start], dim=-1)
-    return (2 * position / moves - 1) * scale
 
+    scale: float
+    noise_on: str = "width"
 
-def to_tokens(signal: Tensor, lengths: Tensor, scale: float) -> TokenSpans:
-    """Round numbers to the nearest spans that lie inside their windows.
+    def of_tokens(self, start: Tensor, last: Tensor, lengths: Tensor) -> Tensor:
+        """Scale boundaries to numbers.
 
-    signal (Tensor): Shape: (batch, span, 2)
-    lengths (Tensor): tokens of the windows. Shape: (batch,)
-    scale (float): λ.
-    RETURNS (TokenSpans): (batch, span)
-    """
-    moves = (lengths - 1)[:, None]
-    position = ((signal / scale).clamp(-1, 1) + 1) / 2 * moves[:, :, None]
-    start, width = position.round().long().unbind(dim=-1)
-    return TokenSpans(start, torch.minimum(start + width, moves))
+        start, last (Tensor): tokens, both inclusive. Shape: (batch, span)
+        lengths (Tensor): tokens of the windows. Shape: (batch,)
+        RETURNS (Tensor): in [-λ, λ]. Shape: (batch, span, 2)
+        """
+        moves = (lengths - 1).clamp(min=1)[:, None, None]
+        second = last if self.noise_on == "boundaries" else last - start
+        position = torch.stack([start, second], dim=-1)
+        return (2 * position / moves - 1) * self.scale
+
+    def to_tokens(self, signal: Tensor, lengths: Tensor) -> TokenSpans:
+        """Round numbers to the nearest spans that lie inside their windows. Boundaries
+        in the wrong order are swapped.
+
+        signal (Tensor): Shape: (batch, span, 2)
+        lengths (Tensor): tokens of the windows. Shape: (batch,)
+        RETURNS (TokenSpans): (batch, span)
+        """
+        moves = (lengths - 1)[:, None]
+        position = ((signal / self.scale).clamp(-1, 1) + 1) / 2 * moves[:, :, None]
+        first, second = position.round().long().unbind(dim=-1)
+        if self.noise_on == "boundaries":
+            return TokenSpans(
+                torch.minimum(first, second), torch.maximum(first, second)
+            )
+        return TokenSpans(first, torch.minimum(first + second, moves))
 
 
 def add_noise(signal: Tensor, noise: Tensor, share: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """The predictions of the denoiser: pointers to boundaries, and classes."""
 
 import math
+from typing import Optional
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +10,7 @@ from torch.nn import functional as F
 from .noise import TokenSpans
 from .tokens import IMPOSSIBLE, N_DISTANCES, PointerKeys, SpanFeatures, SpanPooling
 
-POINTERS = ("product", "sum")
+POINTERS = ("product", "sum", "mlp")
 
 
 class Pointer(nn.Module):
@@ -19,20 +20,24 @@ class Pointer(nn.Module):
     right after little noise, and almost random after much.
     """
 
-    def __init__(self, width: int, kind: str) -> None:
+    def __init__(self, width: int, kind: str, *, distances: bool = True) -> None:
         """Build the layer.
 
         width (int): size of the vectors of spans and tokens.
-        kind (str): how both are compared: "product" of their projections, or as in the
-            paper an MLP of their "sum".
+        kind (str): how both are compared: "product" of their projections, one map of
+            their "sum", or as in the paper an "mlp" of their sum.
+        distances (bool): whether the distance counts.
         """
         super().__init__()
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
-        self.hidden = nn.Linear(width, 1) if kind == "sum" else None
-        self.distance = nn.Linear(width, N_DISTANCES)
-        nn.init.zeros_(self.distance.weight)
-        nn.init.zeros_(self.distance.bias)
+        self.hidden = None if kind == "product" else nn.Linear(width, 1)
+        self.inner = nn.Linear(width, width) if kind == "mlp" else None
+        self.distance: Optional[nn.Linear] = None
+        if distances:
+            self.distance = nn.Linear(width, N_DISTANCES)
+            nn.init.zeros_(self.distance.weight)
+            nn.init.zeros_(self.distance.bias)
 
     def keys(self, tokens: Tensor, mask: Tensor) -> PointerKeys:
         """Project the tokens for the comparison with spans.
@@ -59,6 +64,8 @@ class Pointer(nn.Module):
         distances (Tensor): see `tokens.Tables`. Shape: (boundary, token)
         RETURNS (Tensor): (batch, boundary, token)
         """
+        if self.distance is None:
+            return time.new_zeros(len(time), *distances.shape)
         by_distance: Tensor = self.distance(F.gelu(time))  # (batch, distance)
         care = by_distance.index_select(1, distances.flatten())
         return care.view(-1, *distances.shape)
@@ -76,6 +83,8 @@ class Pointer(nn.Module):
             return torch.baddbmm(keys.constant, state, keys.vectors) + care
         # (batch, span, token, width)
         pairs = self.query(state)[:, :, None] + keys.vectors.transpose(1, 2)[:, None]
+        if self.inner is not None:
+            pairs = self.inner(pairs)
         return self.hidden(F.relu(pairs)).squeeze(dim=-1) + keys.constant + care
 
 

@@ -9,13 +9,15 @@ from torch.nn import functional as F
 from .noise import TokenSpans
 
 SCORES = ("class", "mean")
+BOUNDARY_CHOICES = ("pair", "each")
 POINTER_LOSSES = ("softmax", "sigmoid")
 
 
 class Proposals(NamedTuple):
     """The denoised spans of a step.
 
-    spans (TokenSpans): the best boundaries by the pointers.
+    spans (TokenSpans): the best boundaries by the pointers; if these choose on their
+        own, a span may end before it starts.
     start, last (Tensor): scores of tokens as boundaries. Shapes: (batch, span, token)
     kind (str): one of `POINTER_LOSSES`, which turns these scores into probabilities.
     state (Tensor): the denoiser's vectors. Shape: (batch, span, width)
@@ -26,6 +28,12 @@ class Proposals(NamedTuple):
     last: Tensor
     kind: str
     state: Tensor
+
+    @property
+    def ordered(self) -> TokenSpans:
+        """The spans; those that end before they start have one token."""
+        start, last = self.spans
+        return TokenSpans(start, torch.maximum(start, last))
 
 
 def log_probabilities(scores: Tensor, kind: str) -> Tensor:
@@ -40,8 +48,18 @@ def log_probabilities(scores: Tensor, kind: str) -> Tensor:
     return F.logsigmoid(scores)
 
 
-def propose(start: Tensor, last: Tensor, kind: str, state: Tensor) -> Proposals:
-    """RETURNS (Proposals): the most probable spans. See there for the arguments."""
+def propose(
+    start: Tensor, last: Tensor, kind: str, state: Tensor, choice: str = "pair"
+) -> Proposals:
+    """Choose the most probable spans. See `Proposals` for the other arguments.
+
+    choice (str): "pair" for the best boundaries in the right order, or as in the paper
+        the best of "each" pointer.
+    RETURNS (Proposals): the spans, with the scores.
+    """
+    if choice == "each":
+        spans = TokenSpans(start.argmax(dim=-1), last.argmax(dim=-1))
+        return Proposals(spans, start, last, kind, state)
     ranks = start.detach(), last.detach()
     if kind == "sigmoid":  # a softmax keeps the order of the sums
         ranks = F.logsigmoid(ranks[0]), F.logsigmoid(ranks[1])

@@ -13,12 +13,11 @@ from torch import Tensor
 
 from ...spans.table import Floats
 from .noise import (
+    Signal,
     TokenSpans,
     denoise_step,
     sampling_times,
     signal_shares,
-    to_signal,
-    to_tokens,
 )
 from .proposals import Proposals
 
@@ -34,7 +33,7 @@ def sample(
     n_samples: int,
     n_steps: int,
     schedule: str,
-    scale: float,
+    signal: Signal,
     eta: float,
     seed: int,
 ) -> Iterator[Proposals]:
@@ -43,18 +42,19 @@ def sample(
     denoise (Denoiser): turns noisy spans into proposals.
     lengths (Tensor): tokens of the windows. Shape: (batch,)
     n_spans, n_samples, n_steps (int): K, γ and T.
-    schedule (str), scale (float), eta (float): the noise schedule, λ and η.
+    schedule (str), eta (float): the noise schedule, and η.
+    signal (Signal): how spans become numbers.
     seed (int): seed of all noise.
     YIELDS (Proposals): those of each step.
     """
     shares = _shares(schedule, n_steps)
     x = fixed_noise(n_spans, seed, 0, lengths.device).expand(len(lengths), -1, -1)
     for step, (now, then) in enumerate(sampling_times(n_steps, n_samples)):
-        proposals = denoise(to_tokens(x, lengths, scale), step)
+        proposals = denoise(signal.to_tokens(x, lengths), step)
         yield proposals
         if then < 0:  # that was the last step
             return
-        clean = to_signal(*proposals.spans, lengths, scale)
+        clean = signal.of_tokens(*proposals.spans, lengths)
         fresh = fixed_noise(n_spans, seed, step + 1, lengths.device)
         share, target = shares[now], shares[then]
         x = denoise_step(x, clean, fresh, share=share, target=target, eta=eta)

@@ -7,7 +7,7 @@ import numpy as np
 from ...spans.layouts import PaddedGold, pad_gold
 from ...spans.table import Bools, Floats, Ints, SpanTable
 
-EXPANSIONS = ("repeat", "random")
+EXPANSIONS = ("repeat", "random", "gaussian")
 
 
 class DiffusionTargets(NamedTuple):
@@ -19,6 +19,7 @@ class DiffusionTargets(NamedTuple):
     taught (Bools): gold that may be matched: all, or if there is more gold than spans,
         the part that was drawn. Shape: (batch, gold)
     start, last (Ints): the spans that noise is added to. Shape: (batch, span)
+    is_gold (Bools): whether these are gold; others are random. Shape: (batch, span)
     noise (Floats): ε. Shape: (batch, span, 2)
     time (Ints): how noisy the spans of a window are. Shape: (batch,)
     """
@@ -27,6 +28,7 @@ class DiffusionTargets(NamedTuple):
     taught: Bools
     start: Ints
     last: Ints
+    is_gold: Bools
     noise: Floats
     time: Ints
 
@@ -41,11 +43,13 @@ class CleanSpans(NamedTuple):
     """The spans that noise is added to, both ends inclusive. Shapes: (batch, span)
 
     taught (Bools): gold that is among these spans. Shape: (batch, gold)
+    is_gold (Bools): whether a span is gold, or random.
     """
 
     taught: Bools
     start: Ints
     last: Ints
+    is_gold: Bools
 
 
 def expand(
@@ -59,7 +63,8 @@ def expand(
     """Make the same number of clean spans from the gold of every window.
 
     Of more gold, a random part is taken. Less gold is repeated in turns ("repeat"), or
-    filled up with random spans ("random"). Windows without gold get random spans.
+    filled up with random spans ("random", "gaussian"). Windows without gold get random
+    spans. With "gaussian", random spans only hold the places of Gaussian numbers.
 
     gold (PaddedGold): (batch, gold)
     lengths (Ints): tokens per window. Shape: (batch,)
@@ -76,12 +81,13 @@ def expand(
     last = np.take_along_axis(gold.last, column, axis=1)
     limit = lengths[:, None, None]
     ends = np.sort(rng.integers(limit, size=(len(lengths), n_spans, 2)), axis=2)
-    use_random = (turn >= counts) if expansion == "random" else counts == 0
+    use_random = counts == 0 if expansion == "repeat" else turn >= counts
     rank = np.argsort(order, axis=1)
     return CleanSpans(
         gold.mask & (rank < n_spans),
         np.where(use_random, ends[:, :, 0], start),
         np.where(use_random, ends[:, :, 1], last),
+        ~np.broadcast_to(use_random, last.shape),
     )
 
 

@@ -64,13 +64,16 @@ class Tables(NamedTuple):
 
     distances (Tensor): from each token to all, from 0 to 2 REACH; REACH to itself.
         Shape: (boundary, token)
-    widths (Tensor): vectors of the widths of spans. Shape: (token, width)
+    widths (Optional[Tensor]): vectors of the widths of spans. Shape: (token, width)
+    positions (Optional[Tensor]): vectors of positions as first, and as last token.
+        Shape: (token, 2 × width)
     care (List[Optional[Care]]): see `attention.DistanceBias`, by layer; None without
-        cross attention.
+        cross attention or distances.
     """
 
     distances: Tensor
-    widths: Tensor
+    widths: Optional[Tensor]
+    positions: Optional[Tensor]
     care: List[Optional[Care]]
 
 

@@ -9,24 +9,33 @@ from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ...settings import (
     at_least,
     not_negative,
+    one_of,
     optional,
     probability,
     setting,
     whole_numbers,
     yes_or_no,
 )
-from ...spans.geometry import enumerate_spans
+from ...spans.geometry import SpanCells, enumerate_spans
 from ...spans.layouts import pad_gold
 from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
 from ..blocks.padded_rows import GoldTensors, rows_of, to_device
-from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
+from ..codec import (
+    DECISIONS,
+    Candidates,
+    SpanCodec,
+    WindowBatch,
+    best_labels,
+    only_best_class,
+)
 from .assignment import (
     SeedTargets,
     add_gold,
@@ -37,6 +46,7 @@ from .assignment import (
     with_nearest,
 )
 from .boundaries import (
+    Examples,
     adjust,
     best_fit,
     distinct,
@@ -45,7 +55,7 @@ from .boundaries import (
     soft_weights,
 )
 from .module import SpanReader, Spans
-from .soft_nms import soft_nms
+from .soft_nms import queued_soft_nms, soft_nms
 
 # spaCy's own; this file may not import spaCy.
 LOGGER = logging.getLogger("spacy")
@@ -69,8 +79,10 @@ class LocateLabelCodec(SpanCodec):
     """Settings of the two-stage identifier.
 
     window_sizes (List[int]): widths of the seed spans in training, in tokens.
-    max_seed (Optional[int]): in prediction, all spans of up to this many tokens are
-        seeds; the largest of `window_sizes` if None.
+    all_seeds (bool): whether all spans are seeds in prediction, up to `max_seed`;
+        otherwise those of `window_sizes`, as in the paper.
+    max_seed (Optional[int]): the most tokens of a seed in prediction; the largest of
+        `window_sizes` if None. No effect without `all_seeds`.
     use_filter (bool): whether a filter drops seeds that are unlikely to be entities.
     use_regressor (bool): whether the boundaries of seeds are adjusted.
     filter_threshold (float): the lowest probability at which seeds pass the filter.
@@ -80,18 +92,31 @@ class LocateLabelCodec(SpanCodec):
     soft_examples (float): η, how much less unclear examples weigh; 0 for equal weights.
     negatives (Optional[int]): negative seeds in training for each positive one; all if
         None.
+    nearest_seeds (bool): whether the seeds that fit an entity best are positive
+        examples, too, if none fits well enough; the paper has no such rule.
     extra_negatives (int): further negative seeds in each window; no effect if all are
         taken.
     filter_focus (float): γ of the filter's focal loss; 0 gives cross entropy.
     class_focus (float): the same for the classifier.
     filter_weight, regressor_weight, class_weight (float): λ1, λ2, λ3 of the losses.
+    weigh_offsets (bool): whether `soft_examples` also weighs the loss of the regressor;
+        the paper's Equations 14 and 15 have no weights.
+    filter_in_training (bool): whether seeds that the filter drops are left out of
+        regression and classification in training, too; in the paper, all are learned.
+    learn_once (bool): whether seeds that are adjusted to the same span are classified
+        once in training; in the paper, once for each seed.
+    decision (str): "threshold" (labels that reach the threshold) or "argmax" (as in the
+        paper, only the most probable class of a span; if it reaches the threshold).
     soft_nms (bool): whether the scores of spans that nearly repeat a better one are
         lowered.
     nms_iou (float): k, the lowest intersection over union of such spans.
     nms_decay (float): u, the factor for each better neighbour.
+    nms_queue (bool): whether spans are visited by their lowered scores, as in the
+        paper's Algorithm 1; otherwise by their first scores.
     """
 
     window_sizes: List[int] = setting(DEFAULT_SIZES, whole_numbers)
+    all_seeds: bool = setting(True, yes_or_no)
     max_seed: Optional[int] = setting(None, optional(at_least(1)))
     use_filter: bool = setting(True, yes_or_no)
     use_regressor: bool = setting(True, yes_or_no)
@@ -100,20 +125,27 @@ class LocateLabelCodec(SpanCodec):
     entity_iou: float = setting(1.0, probability)
     soft_examples: float = setting(0.0, not_negative)
     negatives: Optional[int] = setting(None, optional(at_least(0)))
+    nearest_seeds: bool = setting(True, yes_or_no)
     extra_negatives: int = setting(2, at_least(0))
     filter_focus: float = setting(2.0, not_negative)
     class_focus: float = setting(0.0, not_negative)
     filter_weight: float = setting(1.0, not_negative)
     regressor_weight: float = setting(0.1, not_negative)
     class_weight: float = setting(1.0, not_negative)
+    weigh_offsets: bool = setting(True, yes_or_no)
+    filter_in_training: bool = setting(True, yes_or_no)
+    learn_once: bool = setting(True, yes_or_no)
+    decision: str = setting("threshold", one_of(DECISIONS))
     soft_nms: bool = setting(True, yes_or_no)
     nms_iou: float = setting(0.6, probability)
     nms_decay: float = setting(0.9, probability)
+    nms_queue: bool = setting(False, yes_or_no)
 
     @property
     def largest_seed(self) -> int:
         """The widest seed in prediction, in tokens."""
-        return max(self.window_sizes) if self.max_seed is None else self.max_seed
+        largest = max(self.window_sizes)
+        return self.max_seed if self.max_seed and self.all_seeds else largest
 
     @property
     def _needed_iou(self) -> float:
@@ -145,7 +177,7 @@ class LocateLabelCodec(SpanCodec):
         seeds = enumerate_seeds(lengths, self.window_sizes)
         paired = assign(seeds, pad_gold(list(map(first_labels, gold))), self.seed_iou)
         missed = missed_gold(paired, self._needed_iou)
-        if self.use_regressor:
+        if self.use_regressor and self.nearest_seeds:
             paired = with_nearest(paired, missed)
         paired = add_gold(paired, missed)
         negative = choose_negatives(
@@ -158,7 +190,8 @@ class LocateLabelCodec(SpanCodec):
     ) -> Tensor:
         """Add up the losses of filter, regressor and classifier over seeds.
 
-        As in prediction, seeds that the filter drops go no further; positives do.
+        As in prediction, seeds that the filter drops go no further; positives do. With
+        `filter_in_training = false`, all do.
 
         RETURNS (Tensor): the weighted sum, a scalar.
         """
@@ -171,21 +204,28 @@ class LocateLabelCodec(SpanCodec):
             loss += self.filter_weight * focal_binary_cross_entropy(
                 logits, examples.positive, examples.weight, self.filter_focus
             )
-            passing = logits.sigmoid() >= self.filter_threshold
-            examples = examples.take(rows_of(passing | examples.positive))
+            if self.filter_in_training:
+                passing = logits.sigmoid() >= self.filter_threshold
+                examples = examples.take(rows_of(passing | examples.positive))
         spans = examples.spans
         if self.use_regressor:
             offsets = reader.regress(spans)
-            positive = rows_of(examples.positive)
-            right = examples.take(positive)
-            loss += self.regressor_weight * regression_loss(
-                right.spans, offsets[positive], right.start, right.end, right.weight
-            )
-            adjusted = adjust(spans, offsets.detach(), reader.lengths)
-            # As in prediction. If a span counted once for each seed that moves to it,
-            # entities would seem more frequent than they are.
-            spans = distinct(adjusted, batch.vectors.shape[1])
+            loss += self.regressor_weight * self._offset_loss(examples, offsets)
+            spans = adjust(spans, offsets.detach(), reader.lengths)
+            if self.learn_once:
+                # As in prediction. If a span counted once for each seed that moves to
+                # it, entities would seem more frequent than they are.
+                spans = distinct(spans, batch.vectors.shape[1])
         return loss + self.class_weight * self._class_loss(reader, spans, gold)
+
+    def _offset_loss(self, examples: Examples, offsets: Tensor) -> Tensor:
+        """RETURNS (Tensor): loss of the offsets of positive examples, a scalar."""
+        positive = rows_of(examples.positive)
+        right = examples.take(positive)
+        weight = right.weight if self.weigh_offsets else torch.ones_like(right.weight)
+        return regression_loss(
+            right.spans, offsets[positive], right.start, right.end, weight
+        )
 
     def _class_loss(
         self, reader: SpanReader, spans: Spans, gold: GoldTensors
@@ -209,13 +249,19 @@ class LocateLabelCodec(SpanCodec):
         RETURNS (Candidates): distinct spans of the batch.
         """
         reader: SpanReader = module(batch)
-        cells = enumerate_spans(batch.lengths, self.largest_seed)
+        cells = self._seeds_of_prediction(batch.lengths)
         seeds = Spans(*to_device(cells, reader.lengths.device))
         located = self.locate(reader, seeds)
         # Seeds adjusted to the same span have the same scores: classify it once.
         spans = distinct(located.adjusted, batch.vectors.shape[1])
-        scores = reader.classify(spans).softmax(dim=-1)[:, 1:]
+        classes = reader.classify(spans).softmax(dim=-1)
+        scores = only_best_class(classes, self.decision)[:, 1:]
         return Candidates.at(spans, *best_labels(scores, thresholds), scores)
+
+    def _seeds_of_prediction(self, lengths: Ints) -> SpanCells:
+        if self.all_seeds:
+            return enumerate_spans(lengths, self.largest_seed)
+        return enumerate_seeds(lengths, self.window_sizes)
 
     def locate(self, reader: SpanReader, seeds: Spans) -> Located:
         """Filter the seeds, and adjust the boundaries of those that are kept."""
@@ -235,4 +281,5 @@ class LocateLabelCodec(SpanCodec):
         """RETURNS (Floats): scores after Soft-NMS. (span,)"""
         if not self.soft_nms:
             return spans.score
-        return soft_nms(spans, window, threshold=self.nms_iou, decay=self.nms_decay)
+        lower = queued_soft_nms if self.nms_queue else soft_nms
+        return lower(spans, window, threshold=self.nms_iou, decay=self.nms_decay)

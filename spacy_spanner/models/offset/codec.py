@@ -1,8 +1,8 @@
 """Targets, loss and candidates of the boundary offset network (Tang et al. 2023).
 
 The loss is the cross entropy of the classes of every span and type, summed over a
-window. The paper averages over the whole grid, so that the few cells near entities
-hardly count.
+window. The paper averages over the whole grid (Equation 7), so that the few cells near
+entities hardly count; `loss_cells` chooses.
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,28 @@ import numpy as np
 from torch import Tensor, nn
 
 from ...settings import at_least, fraction, one_of, setting
-from ...spans.geometry import SpanCells, enumerate_spans, find_cells
+from ...spans.geometry import (
+    SpanCells,
+    enumerate_grid,
+    enumerate_spans,
+    find_cells,
+)
 from ...spans.layouts import FlatGold, flatten_gold
 from ...spans.table import Ints, SpanTable
 from ..blocks.cell_losses import sparse_soft_cross_entropy
 from ..blocks.padded_rows import to_device
-from ..codec import Candidates, SpanCodec, WindowBatch, all_labels
+from ..codec import (
+    DECISIONS,
+    Candidates,
+    SpanCodec,
+    WindowBatch,
+    all_labels,
+    only_best_class,
+)
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
-from .offsets import CENTER, smooth_cells
+from .offsets import CENTER, OffsetClasses, SoftCellLabels, smooth_cells
+
+LOSS_CELLS = ("spans", "grid", "mirrored_grid")
 
 
 class OffsetTargets(NamedTuple):
@@ -40,6 +54,13 @@ class OffsetCodec(SpanCodec):
     decoding (str): "centers_only" (what is predicted as a center), "votes" (also what
         offsets point at, by the two rules of the paper), or "all_votes" (without the
         rules).
+    decision (str): "threshold" (every class that reaches the threshold counts) or
+        "argmax" (only the most probable class of a cell and type, as in the paper; if
+        it reaches the threshold).
+    loss_cells (str): "spans" (the sum over the spans of a window), "grid" (the mean
+        over all pairs of tokens, as in the paper; those that are no spans are out of
+        range) or "mirrored_grid" (the same, but the other half of the grid mirrors the
+        spans, as in the authors' code).
     boundary_smoothing (float): ε, the probability with which the targets take the
         boundaries of the gold as moved; 0 gives hard targets.
     smoothing_distance (int): D, how far boundaries may be moved.
@@ -48,6 +69,8 @@ class OffsetCodec(SpanCodec):
     """
 
     decoding: str = setting("centers_only", one_of(DECODINGS))
+    decision: str = setting("threshold", one_of(DECISIONS))
+    loss_cells: str = setting("spans", one_of(LOSS_CELLS))
     boundary_smoothing: float = setting(0.1, fraction)
     smoothing_distance: int = setting(1, at_least(1))
     label_smoothing: float = setting(0.0, fraction)
@@ -61,10 +84,32 @@ class OffsetCodec(SpanCodec):
     def loss(
         self, module: nn.Module, batch: WindowBatch, targets: OffsetTargets
     ) -> Tensor:
-        """RETURNS (Tensor): cross entropy, summed over spans and types of the batch."""
-        cells = enumerate_spans(batch.lengths)
-        logits, _ = score_cells(module, batch, cells)
+        """RETURNS (Tensor): cross entropy over the cells of `loss_cells` and the types,
+        summed over the batch.
+        """
+        over_spans = self.loss_cells == "spans"
+        cells = (enumerate_spans if over_spans else enumerate_grid)(batch.lengths)
+        logits, (window, _, _) = score_cells(module, batch, cells)
+        n_labels = logits.shape[1]
         classes: Any = module.classes
+        entries = self._smooth_targets(targets, classes)
+        row = find_cells(cells, *entries[:3]) * n_labels + entries.label
+        share = 1 / (n_labels * np.asarray(batch.lengths, dtype=np.float32) ** 2)
+        columns = (row, entries.offset - 1, entries.mass, share)
+        index, label, mass, weight = to_device(columns, logits.device)
+        return sparse_soft_cross_entropy(
+            logits.flatten(0, 1),
+            index,
+            label,
+            mass,
+            smoothing=self.label_smoothing,
+            weight=None if over_spans else weight[window].repeat_interleave(n_labels),
+        )
+
+    def _smooth_targets(
+        self, targets: OffsetTargets, classes: OffsetClasses
+    ) -> SoftCellLabels:
+        """RETURNS (SoftCellLabels): the target mass of classes on cells."""
         entries = smooth_cells(
             targets.gold,
             lengths=targets.lengths,
@@ -72,12 +117,7 @@ class OffsetCodec(SpanCodec):
             epsilon=self.boundary_smoothing,
             distance=self.smoothing_distance,
         )
-        row = find_cells(cells, *entries[:3]) * logits.shape[1] + entries.label
-        columns = (row, entries.offset - 1, entries.mass)
-        index, label, mass = to_device(columns, logits.device)
-        return sparse_soft_cross_entropy(
-            logits.flatten(0, 1), index, label, mass, smoothing=self.label_smoothing
-        )
+        return mirror(entries) if self.loss_cells == "mirrored_grid" else entries
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
@@ -91,7 +131,8 @@ class OffsetCodec(SpanCodec):
         """
         logits, columns = score_cells(module, batch, enumerate_spans(batch.lengths))
         classes: Any = module.classes
-        probabilities = logits.softmax(dim=-1)[..., CENTER:]
+        probabilities = only_best_class(logits.softmax(dim=-1), self.decision)
+        probabilities = probabilities[..., CENTER:]
         if self.decoding == "centers_only" or not classes.max_offset:
             centers = probabilities[..., 0]  # (cell, label)
             return Candidates.at(columns, *all_labels(centers, thresholds), centers)
@@ -107,10 +148,21 @@ class OffsetCodec(SpanCodec):
         return decode_votes(pointers, classes)
 
 
+def mirror(entries: SoftCellLabels) -> SoftCellLabels:
+    """RETURNS (SoftCellLabels): the entries, and those of more than one token again in
+    the other half of the grid.
+    """
+    longer = entries.start < entries.last
+    columns: Any = [column[longer] for column in entries]
+    window, start, last, *rest = columns
+    pairs: Any = zip(entries, (window, last, start, *rest))
+    return SoftCellLabels(*map(np.concatenate, pairs))
+
+
 def score_cells(
     module: nn.Module, batch: WindowBatch, cells: SpanCells
 ) -> Tuple[Tensor, List[Tensor]]:
-    """Run the module and leave out the lower triangle and padding.
+    """Run the module and leave out all other pairs of tokens and padding.
 
     RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
         of the cells on the device.

@@ -71,6 +71,67 @@ class GridConvolution(nn.Module):
         return mask
 
 
+class FullGridConvolution(nn.Module):
+    """Score spans by those around them (Tang et al. 2023, Equations 4 and 5).
+
+    Three-dimensional convolutions over (type, start, last), whose channels are the
+    classes, with dilations 1, 2, ...; each reads the output of the one before, as in
+    the authors' code. All outputs are concatenated and mapped to scores. These replace
+    the input, as in the paper, or are added to it, as in the authors' code.
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        *,
+        n_layers: int,
+        types: bool,
+        residual: bool,
+        dropout: float,
+    ) -> None:
+        """Build the layers.
+
+        n_classes (int): scores per span and type.
+        n_layers (int): convolutions.
+        types (bool): whether kernels also reach over the neighbouring types.
+        residual (bool): whether the result is added to the input.
+        dropout (float): rate at which whole channels are dropped from the input.
+        """
+        super().__init__()
+        self.residual = residual
+        self.dropout = nn.Dropout3d(dropout)
+        depth = KERNEL if types else 1
+        self.layers = nn.ModuleList(
+            nn.Conv3d(
+                n_classes,
+                n_classes,
+                (depth, KERNEL, KERNEL),
+                padding=(step * (depth // 2), step, step),
+                dilation=step,
+            )
+            for step in range(1, n_layers + 1)
+        )
+        self.outer = nn.Linear(n_layers * n_classes, n_classes)
+
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Score spans again.
+
+        scores (Tensor): (batch, start, last, label, class)
+        mask (Tensor): True for pairs of real tokens; all others are set to zero before
+            every layer. Shape: (batch, start, last)
+        RETURNS (Tensor): (batch, start, last, label, class)
+        """
+        inside = mask[:, None, None].to(scores.dtype)
+        hidden = self.dropout(scores.permute(0, 4, 3, 1, 2))
+        outputs = []
+        for layer in self.layers:
+            hidden = F.gelu(layer(hidden * inside))
+            outputs.append(hidden)
+        joined = torch.cat(outputs, dim=1).permute(0, 3, 4, 2, 1)
+        corrected: Tensor = self.outer(joined)
+        return scores + corrected if self.residual else corrected
+
+
 class DepthwiseConvolution(nn.Module):
     """One kernel for each channel, over (type, start, last) or only (start, last)."""
 

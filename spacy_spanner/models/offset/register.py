@@ -8,7 +8,20 @@ from .module import OffsetModule, OffsetSettings
 
 
 def require_type_vectors(tok2vec: Encoder, settings: OffsetSettings) -> None:
-    """RAISES (ValueError): SP020 for type inputs without an encoder that gives them."""
+    """Check where the vectors of the types come from.
+
+    RAISES (ValueError): SP020 for type inputs without an encoder that gives them, SP030
+        for settings that leave types without vectors, or read inputs that do not exist.
+    """
+    for name, value in (("type_embeddings", False), ("type_lstm", True)):
+        if getattr(settings, name) is value and not settings.type_inputs:
+            raise ValueError(
+                Errors.SP030.format(
+                    first=f"model.{name} = {str(value).lower()}",
+                    second="model.type_inputs = false",
+                    why="only type inputs give types vectors from the encoder",
+                )
+            )
     # The number of prompts depends on that of the labels, the dimension nL.
     if settings.type_inputs and tok2vec.has_dim("nL") is False:
         raise ValueError(Errors.SP020.format(encoder=tok2vec.name))

@@ -57,9 +57,9 @@ def test_transformer_ignores_the_truncation_of_the_tokenizer(
 ) -> None:
     folder = shutil.copytree(tiny_bert, tmp_path / "cut")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    tokenizer._tokenizer.enable_truncation(4)
-    tokenizer._tokenizer.enable_padding(length=50)
-    tokenizer._tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer.backend_tokenizer.enable_truncation(4)
+    tokenizer.backend_tokenizer.enable_padding(length=50)
+    tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
     cut, whole = encoder_of(folder), encoder_of(tiny_bert)
     np.testing.assert_array_equal(
         vectors_of(cut, doc_of(WORDS)), vectors_of(whole, doc_of(WORDS))

@@ -49,7 +49,7 @@ def test_transformer_with_a_tokenizer_of_no_special_class(
         shutil.copy(tiny_bert / name, tmp_path)
     own = transformers.AutoTokenizer.from_pretrained(tiny_bert)
     tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=own._tokenizer, **own.special_tokens_map
+        tokenizer_object=own.backend_tokenizer, **own.special_tokens_map
     )
     tokenizer.save_pretrained(tmp_path)
     for path in (tiny_bert, tmp_path):
@@ -112,7 +112,9 @@ def test_transformer_with_byte_pieces_in_a_sequence_knows_where_words_begin(
         # What stands inside a token gets no mark.
         assert pieces == ["ĠThe", "ĠUS", "ĠCourt", "Ġdidn", "'t"]
         assert text.word.tolist() == [0, 1, 2, 3, 3]
-    first, second = (get_shim(one).tokenizer._tokenizer for one in (loaded, again))
+    first, second = (
+        get_shim(one).tokenizer.backend_tokenizer for one in (loaded, again)
+    )
     assert first.to_str() == second.to_str()
 
 
@@ -120,7 +122,7 @@ def test_transformer_whose_tokenizer_adds_no_special_pieces(tmp_path: Path) -> N
     byte_tokenizer(tmp_path, bos_token="<begin>", eos_token="<end>")
     model = encoder_of(tmp_path)
     special, tokenizer = get_shim(model).special, get_shim(model).tokenizer
-    assert tokenizer._tokenizer.encode("").ids == []
+    assert tokenizer.backend_tokenizer.encode("").ids == []
     names = tokenizer.convert_ids_to_tokens([special.first, special.last])
     assert names == ["<begin>", "<end>"]
     assert vectors_of(model, doc_of(["The", "Court"]))[0].shape == (2, WIDTH)

@@ -1,6 +1,7 @@
 """An owned transformer to bytes and back, without the folder that it came from."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -59,20 +60,37 @@ def test_transformer_loaded_can_be_trained_and_stored_again(tiny_bert: Path) -> 
     np.testing.assert_array_equal(vectors_of(again, doc_of(WORDS))[0], after)
 
 
+@pytest.fixture(params=["as installed", "as stored"])
+def precision_of_checkpoints(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Load checkpoints as the installed transformers does, and as version 5 does."""
+    if request.param == "as stored":
+        load = transformers.AutoModel.from_pretrained
+        keep = partial(load, torch_dtype="auto")
+        monkeypatch.setattr(transformers.AutoModel, "from_pretrained", keep)
+
+
+@pytest.mark.usefixtures("precision_of_checkpoints")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_transformer_stored_in_half_precision_is_used_in_full(
-    tiny_bert: Path, tmp_path: Path
+    tiny_bert: Path, tmp_path: Path, dtype: torch.dtype
 ) -> None:
     folder = shutil.copytree(tiny_bert, tmp_path / "half")
-    model = transformers.AutoModel.from_pretrained(folder)
-    model.to(torch.float16).save_pretrained(folder)
+    loaded = transformers.AutoModel.from_pretrained(folder).to(dtype)
+    loaded.save_pretrained(folder)
     encoder = encoder_of(folder)
     fresh = build_transformer("no/such-model").from_bytes(encoder.to_bytes())
+    doc, stored = doc_of(WORDS), loaded.float().state_dict()
     for layer in (encoder, fresh):
-        kinds = {parameter.dtype for parameter in get_shim(layer).module.parameters()}
-        assert kinds == {torch.float32}
-    np.testing.assert_array_equal(
-        vectors_of(fresh, doc_of(WORDS)), vectors_of(encoder, doc_of(WORDS))
-    )
+        state = get_shim(layer).module.transformer.state_dict()
+        assert {value.dtype for value in state.values()} == {torch.float32}
+        assert all(torch.equal(value, stored[name]) for name, value in state.items())
+        weight_gradients(layer, [doc])
+        layer.finish_update(Adam(1e-5))
+    one, two = vectors_of(encoder, doc)[0], vectors_of(fresh, doc)[0]
+    assert one.dtype == np.float32 and np.isfinite(one).all()
+    np.testing.assert_array_equal(one, two)
 
 
 def test_transformer_copy_is_independent(tiny_bert: Path) -> None:

@@ -9,6 +9,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
+from spacy_spanner.evaluation.report.figures.scores import confusion_figure
 from spacy_spanner.evaluation.report.page import write_report
 from spacy_spanner.evaluation.summary import Evaluation, compare, evaluate_pipeline
 
@@ -48,6 +49,25 @@ def test_report_has_every_figure_as_png_and_svg(folder: Path) -> None:
     )
     for path in (folder / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_wide_confusion_shows_missed_and_spurious_spans_without_scrolling() -> None:
+    labels = [*"ABCDEFGHIJKLMNO", "(none)"]
+    counts = [[10 * row + column for column in range(16)] for row in range(16)]
+    (axes,) = confusion_figure({"labels": labels, "counts": counts}).axes
+    names = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert names == [tick.get_text() for tick in axes.get_yticklabels()]
+    assert names == ["(none)", *labels[:-1]]
+    cells = {text.get_position(): text.get_text() for text in axes.texts}
+    assert cells[1, 0] == "150"  # gold (none), predicted A
+    assert cells[0, 1] == "15"  # gold A, predicted (none)
+
+
+def test_hint_about_tooltips_is_for_devices_that_show_them(folder: Path) -> None:
+    html = (folder / "report.html").read_text(encoding="utf8")
+    assert '<span class="with-pointer"> Hover over a bar' in html
+    rule = "@media not all and (hover: hover) { .with-pointer { display: none; } }"
+    assert rule in html
 
 
 def test_report_needs_nothing_else(folder: Path) -> None:
@@ -196,3 +216,9 @@ def test_report_of_spancat(tmp_path: Path) -> None:
     assert found.metrics["scores"]["reliability"]
     assert found.metrics["thresholds"]["current"] == 0.0
     assert (tmp_path / "out" / "figures" / "threshold.svg").exists()
+
+
+def test_report_counts_one_in_the_singular(tmp_path: Path) -> None:
+    evaluate_words(tmp_path, ruler(), ["Boston"], [[(0, 1, "GPE")]], "ruler")
+    html = (tmp_path / "out" / "report.html").read_text(encoding="utf8")
+    assert ": 1 document, 1 token, 1 gold span under" in html

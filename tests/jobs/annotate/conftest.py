@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from spacy.cli._util import import_code
+
+from spacy_spanner.jobs.spacy_commands import import_code
 
 from ...helpers import trained_copy
 from .helpers import TROUBLE

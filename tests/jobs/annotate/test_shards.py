@@ -1,5 +1,6 @@
 """Every format holds the same documents, and a bad one leaves no trace."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from spacy.vocab import Vocab
 
 from spacy_spanner.corpus.formats.offset_json import read as read_offsets
 from spacy_spanner.corpus.options import ReadOptions
-from spacy_spanner.jobs.annotate.messages import Annotated
+from spacy_spanner.jobs.annotate.messages import Annotated, Report
+from spacy_spanner.jobs.annotate.output import OutputFolder
 from spacy_spanner.jobs.annotate.result_files import SHARDS
 
 ROW = {
@@ -115,3 +117,14 @@ def test_document_that_cannot_be_written_leaves_no_trace(
         shard.add(document("b"))
         shard.close()
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_files_of_parts_are_moved_to_a_stream_in_order(tmp_path: Path) -> None:
+    folder, stream = OutputFolder(tmp_path, ".jsonl"), io.BytesIO()
+    for part in range(4):
+        folder.shard(part).write_text(f"{part}\n", "utf8")
+    seen = []
+    for report in folder.move_shards(map(Report, [2, 0, 3, 1]), stream):
+        seen.append((report.part, stream.getvalue()))
+    assert seen == [(2, b""), (0, b"0\n"), (3, b"0\n"), (1, b"0\n1\n2\n3\n")]
+    assert not list(tmp_path.iterdir())

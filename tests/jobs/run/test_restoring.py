@@ -3,22 +3,28 @@
 import copy
 import pickle
 import random
-from typing import Any, Dict, List, Optional
+from functools import partial
+from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
 import pytest
 import torch
 from spacy.language import Language
-from thinc.api import fix_random_seed
+from spacy.util import registry
+from thinc.api import Optimizer, fix_random_seed
 
 from spacy_spanner.jobs.run import checkpoint as storage
-from spacy_spanner.jobs.run.run_state import (
+from spacy_spanner.jobs.run.optimizer_state import (
     find_optimizer,
     moments_of,
+    restore_optimizer,
+)
+from spacy_spanner.jobs.run.run_state import (
     random_numbers,
     random_tensors,
     restore_random,
     restore_tensors,
+    separate_order,
     slots_of,
     tensor_records,
 )
@@ -44,11 +50,25 @@ def test_every_stream_of_random_numbers_is_restored() -> None:
 
     fix_random_seed(3)
     draw()
-    numbers, tensors = random_numbers(nlp), random_tensors()
+    numbers, tensors = random_numbers(nlp, random.Random()), random_tensors()
     first = draw()
     assert not set(draw()) & set(first)
     restore_random(nlp, storage.json.loads(storage.json.dumps(numbers)), tensors)
     assert draw() == first
+
+
+def test_updates_draw_from_their_own_numbers() -> None:
+    nlp, drawn = blank_pipeline(NAME), []
+    nlp.update = lambda: drawn.append(random.random())  # type: ignore[assignment]
+    random.seed(5)
+    before = random.getstate()
+    for _ in range(2):  # the second run replaces the generator of the first
+        separate_order(nlp, random.Random(7))
+        nlp.update()  # type: ignore[call-arg]
+        nlp.update()  # type: ignore[call-arg]
+    assert random.getstate() == before
+    assert drawn[:2] == drawn[2:]
+    assert drawn[0] != drawn[1]
 
 
 # --------------------------------------------------------------------- tensors
@@ -60,23 +80,36 @@ def optimizer() -> AdamW:
     return made
 
 
-def trained_loop(steps: int = 3) -> Loop:
+def thinc_optimizer(name: str) -> Callable[[], Optimizer]:
+    return partial(registry.optimizers.get(name), 0.01, L2=0.5, use_averages=True)
+
+
+OPTIMIZERS: Dict[str, Callable[[], Optimizer]] = {
+    "AdamW": optimizer,
+    "Adam": thinc_optimizer("Adam.v1"),
+    "RAdam": thinc_optimizer("RAdam.v1"),
+    "SGD": thinc_optimizer("SGD.v1"),
+}
+
+
+def trained_loop(steps: int = 3, create: Callable[[], Optimizer] = optimizer) -> Loop:
     loop = Loop()
-    loop.optimizer = optimizer()
+    loop.optimizer = create()
     loop.run(lambda nlp, info: None, steps)
     return loop
 
 
-def restored_copy(loop: Loop) -> Loop:
+def restored_copy(loop: Loop, create: Callable[[], Optimizer] = optimizer) -> Loop:
     """Write and read all, as another process would."""
     other = Loop()
     other.nlp = copy_of(loop.nlp)
     other.examples = make_examples(other.nlp, NESTED)
-    other.optimizer = optimizer()
+    other.optimizer = create()
     records = tensor_records(loop.nlp, loop.optimizer)
     moments = moments_of(loop.nlp, loop.optimizer)
     moments = {name: tensor.clone() for name, tensor in moments.items()}
-    restore_tensors(other.nlp, other.optimizer, records, moments)
+    restore_optimizer(other.nlp, other.optimizer, records, moments)
+    restore_tensors(other.nlp, records)
     return other
 
 
@@ -97,6 +130,23 @@ def test_restored_optimizer_goes_on_alike(part: str) -> None:
     other = restored_copy(loop)
     pairs = zip(take_steps(loop), take_steps(other), strict=True)
     assert all(torch.equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_known_optimizer_goes_on_alike(name: str) -> None:
+    create = OPTIMIZERS[name]
+    loop = trained_loop(3, create)
+    other = restored_copy(loop, create)
+    assert not set(loop.optimizer.nr_update) & set(other.optimizer.nr_update)
+    pairs = zip(take_steps(loop), take_steps(other), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+    keys = zip(slots_of(loop.nlp), slots_of(other.nlp), strict=True)
+    for one, two in ((one.key, two.key) for one, two in keys):
+        averages = loop.optimizer.averages, other.optimizer.averages
+        assert (averages[0] is None) == (name == "AdamW")
+        if averages[0] is not None:
+            assert (averages[0][one] == averages[1][two]).all()
+            assert averages[0][one].any()
 
 
 def test_restored_tensors_know_what_they_knew() -> None:
@@ -125,7 +175,7 @@ def test_places_are_the_same_for_equal_pipelines() -> None:
 def test_optimizer_of_the_loop_is_found() -> None:
     """The one that trains the pipeline at the moment, and no earlier or other one."""
     loop, other = trained_loop(2), trained_loop(2)
-    found: List[Optional[AdamW]] = []
+    found: List[Optional[Optimizer]] = []
 
     def look(nlp: Language, info: Dict[str, Any]) -> None:
         of_another_pipeline = other.optimizer

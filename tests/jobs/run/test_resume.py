@@ -57,6 +57,29 @@ BERT = """
 @architectures = "spacy_spanner.Transformer.v1"
 name = "{folder}"
 """
+# As our configs with a CNN write it, with a schedule.
+ADAM = """
+[training.optimizer]
+@optimizers = "{name}"
+beta1 = 0.9
+beta2 = 0.999
+L2_is_weight_decay = true
+L2 = 0.01
+grad_clip = 1.0
+use_averages = {averages}
+eps = 0.00000001
+
+[training.optimizer.learn_rate]
+@schedules = "warmup_linear.v1"
+warmup_steps = 8
+total_steps = 30
+initial_rate = 0.02
+"""
+AUGMENTED = """
+[corpora.dev.augmenter]
+@augmenters = "spacy.lower_case.v1"
+level = 0.3
+"""
 FREEZE_AT = """freeze]
 @callbacks = "test.freeze_at.v1"
 step = 5"""
@@ -82,6 +105,10 @@ VARIANTS: Dict[str, Any] = {
     "streamed": (settings(max_epochs=-1), (), 8),
     "patience": (settings(max_steps=0, patience=7), (), 17),
     "optimizer that waits": (WAITS, (), 8),
+    "Adam": (ADAM.format(name="Adam.v1", averages="false"), (), 8),
+    "Adam, stopped at its best": (ADAM.format(name="Adam.v1", averages="true"), (), 4),
+    "Adam, averages": (ADAM.format(name="Adam.v1", averages="true"), (), 9),
+    "RAdam, shared": (ADAM.format(name="RAdam.v1", averages="true") + SHARED, (), 8),
 }
 
 
@@ -130,6 +157,17 @@ def test_resumed_run_can_be_resumed(corpus: Path, tmp_path: Path) -> None:
     assert [*first.rows, *third.rows, *fourth.rows] == longer.rows
     assert_same_weights(fourth.last, longer.last)
     assert_same_weights(fourth.best, longer.best)
+
+
+def test_resumed_run_draws_alike_in_evaluations(corpus: Path, tmp_path: Path) -> None:
+    """An augmenter draws from Python's `random`, which also shuffles the data."""
+    stored = callbacks(stored_in(tmp_path / "run"))
+    run(make_config(corpus, stored, AUGMENTED), tmp_path / "out", stop_at=9)
+    resumed = resume(tmp_path / "run", tmp_path / "out")
+    stored = callbacks(stored_in(tmp_path / "other"))
+    whole = run(make_config(corpus, stored, AUGMENTED), tmp_path / "whole")
+    assert resumed.rows == whole.rows[-len(resumed.rows) :]
+    assert_same_weights(resumed.last, whole.last)
 
 
 def test_resumed_run_stores_where_it_came_from(corpus: Path, tmp_path: Path) -> None:

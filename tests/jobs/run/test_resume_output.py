@@ -21,6 +21,13 @@ from ...runs import (
     stored_steps,
 )
 
+AVERAGES = """
+[training.optimizer]
+@optimizers = "Adam.v1"
+learn_rate = 0.02
+use_averages = true
+"""
+
 
 def test_best_model_stays_until_a_better_one_comes(
     stopped: Path, tmp_path: Path
@@ -44,11 +51,12 @@ def test_resume_warns_when_the_best_model_is_elsewhere(
     assert not (tmp_path / "new" / "model-best").exists()
 
 
+@pytest.mark.parametrize("text", ["", AVERAGES])
 def test_resume_of_a_run_whose_last_model_is_the_best_saves_it(
-    corpus: Path, tmp_path: Path
+    corpus: Path, tmp_path: Path, text: str
 ) -> None:
-    config = make_config(corpus, callbacks(stored_in(tmp_path / "run")))
-    run(config, tmp_path / "out", stop_at=8)
+    stored = callbacks(stored_in(tmp_path / "run"))
+    run(make_config(corpus, stored, text), tmp_path / "out", stop_at=8)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         resumed = resume(tmp_path / "run", tmp_path / "new", stop_at=8)
@@ -60,6 +68,14 @@ def test_resume_without_output_writes_nothing(stopped: Path, tmp_path: Path) -> 
     assert finish_run(load_run(folder)) == 4
     assert stored_steps(folder) == ["step-13"]
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+def test_longer_run_that_does_not_evaluate_its_end_warns(stopped: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        load_run(stopped, overrides={"training.max_steps": 15})
+    with pytest.warns(UserWarning, match=r"SW071.*= 16 .*= 3: .*at step 15,"):
+        load_run(stopped, overrides={"training.max_steps": 16})
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import pytest
 import spacy
 import torch
 from spacy.language import Language
+from spacy.util import registry
+from thinc.api import Optimizer
 
 from spacy_spanner.jobs.run import checkpoint as storage
 from spacy_spanner.jobs.run.checkpoint import (
@@ -94,10 +96,19 @@ def test_two_runs_in_one_process_are_apart(tmp_path: Path) -> None:
         assert stored.evaluations == [(1.0, 0), (2.5, 2)]
 
 
+class OwnOptimizer(Optimizer):
+    """May know more about a tensor than Thinc's optimizers do."""
+
+
+@registry.optimizers("test.own.v1")
+def make_own_optimizer() -> Optimizer:
+    return OwnOptimizer(0.001)
+
+
 def test_checkpoint_with_another_optimizer_fails(tmp_path: Path) -> None:
     loop = Loop()
-    loop.nlp.config["training"]["optimizer"] = {"@optimizers": "Adam.v1"}
-    with pytest.raises(ValueError, match=r"SP110.*AdamW\.v1.*is Adam\.v1"):
+    loop.nlp.config["training"]["optimizer"] = {"@optimizers": "test.own.v1"}
+    with pytest.raises(ValueError, match=r"SP110.*test\.own\.v1.*AdamW\.v1, Adam"):
         loop.run(make_checkpoint(str(tmp_path)), 1)
 
 

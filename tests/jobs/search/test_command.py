@@ -18,8 +18,9 @@ def test_mistakes_of_the_command_are_told(plan: Plan, tmp_path: Path) -> None:
     words = [plan.config, tmp_path / "sweep.yml", "-o", tmp_path / "out"]
     result = invoke("sweep", *words)
     assert result.exit_code == 1 and "SP136" in result.output
-    assert invoke("sweep", *words, "--metric", "speed").exit_code == 2
-    assert invoke("sweep", *words, "--engine", "spark").exit_code == 2
+    for wrong in (("--metric", "speed"), ("--engine", "spark"), ("--seeds", "x")):
+        result = invoke("sweep", *words, *wrong)
+        assert result.exit_code == 1 and "SP062" in result.output
     assert not (tmp_path / "out").exists()
 
 

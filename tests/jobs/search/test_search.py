@@ -36,7 +36,7 @@ def test_search_writes_table_and_best_config(plan: Plan, tmp_path: Path) -> None
     data = srsly.read_json(search.output / "table.json")
     assert [row["best"] for row in data["rows"]] == [False] * 3 + [True, False, False]
     assert len(data["runs"]) == 4
-    assert lines[0] == "4 trials, of which 0 are finished"
+    assert lines[0] == "0 of 4 trials finished"
     assert lines[2] == "2 of 4: boundary_smoothing = 0.0, seed 1: f 51.0"
     assert models_of(found) == [f"boundary_smoothing = 0.1, seed {n}" for n in (0, 1)]
 

@@ -32,6 +32,7 @@ def test_grid_combines_all_values() -> None:
         ({"a.b.c": 1}, "c = 1"),
         ({"a.b.rate": 1, "a.c.rate": 2}, "b.rate = 1, c.rate = 2"),
         ({"rate": 1, "a.rate": 2}, "rate = 1, a.rate = 2"),
+        ({"rate": 0.30000000000000004}, "rate = 0.3"),
     ],
 )
 def test_settings_in_words(settings: Dict[str, Any], text: str) -> None:

@@ -49,7 +49,7 @@ class Oracle(nn.Module):
         # What the oracle needs to know is which windows it is asked for.
         window = torch.arange(len(batch.lengths))
         nothing = SpanFeatures(window, window, 0)
-        tables = Tables(window, window, [])
+        tables = Tables(window, None, None, [])
         return TokenMemory(batch.mask, nothing, None, [], window, window, tables)
 
     def moments(self, memory: TokenMemory, time: Tensor) -> Moments:

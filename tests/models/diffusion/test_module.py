@@ -25,6 +25,15 @@ VARIANTS = [
     {"n_layers": 0},
     {"pooling": "mean", "pointer": "sum", "classifier": "noisy"},
     {"pooling": "boundaries"},
+    {"lstm_layers": 2},
+    {
+        "pointer": "mlp",
+        "classifier": "noisy",
+        "timestep": "output",
+        "distance_bias": False,
+        "width_embedding": False,
+        "position_embedding": True,
+    },
 ]
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from spacy_spanner.models.diffusion.noise import (
+    NOISE_ON,
     SCHEDULES,
+    Signal,
     add_noise,
     denoise_step,
     sampling_times,
     signal_shares,
-    to_signal,
-    to_tokens,
 )
 
 # ------------------------------------------------------------------- schedules
@@ -175,14 +175,15 @@ def test_denoise_step_with_the_truth_goes_back_along_the_noise(
 
 
 def signal_of(start: int, last: int, length: int, scale: float = 1.0) -> List[float]:
-    signal = to_signal(
-        torch.tensor([[start]]), torch.tensor([[last]]), torch.tensor([length]), scale
+    signal = Signal(scale).of_tokens(
+        torch.tensor([[start]]), torch.tensor([[last]]), torch.tensor([length])
     )
     return signal.flatten().tolist()
 
 
 def tokens_of(signal: List[float], length: int, scale: float = 1.0) -> Tuple[int, int]:
-    spans = to_tokens(torch.tensor([[signal]]), torch.tensor([length]), scale)
+    numbers = torch.tensor([[signal]])
+    spans = Signal(scale).to_tokens(numbers, torch.tensor([length]))
     return int(spans.start), int(spans.last)
 
 
@@ -198,7 +199,7 @@ def tokens_of(signal: List[float], length: int, scale: float = 1.0) -> Tuple[int
         (3, 6, 10, 2.0, [-2 / 3, -2 / 3]),
     ],
 )
-def test_to_signal_by_hand(
+def test_of_tokens_by_hand(
     start: int, last: int, length: int, scale: float, expected: List[float]
 ) -> None:
     assert signal_of(start, last, length, scale) == pytest.approx(expected)
@@ -231,15 +232,17 @@ def test_to_tokens_with_a_larger_scale_reads_the_same_number_nearer_to_the_middl
     assert tokens_of([1.0, -1.0], 9, scale=2.0) == (6, 8)
 
 
+@pytest.mark.parametrize("noise_on", NOISE_ON)
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("length", [1, 2, 3, 10, 256])
-def test_to_tokens_undoes_to_signal(length: int, scale: float) -> None:
+def test_to_tokens_undoes_of_tokens(length: int, scale: float, noise_on: str) -> None:
     pairs = [(s, e) for s in range(length) for e in range(s, length)][
         :: 1 + length // 9
     ]
     start, last = (torch.tensor([column]) for column in zip(*pairs))
     lengths = torch.tensor([length])
-    spans = to_tokens(to_signal(start, last, lengths, scale), lengths, scale)
+    signal = Signal(scale, noise_on)
+    spans = signal.to_tokens(signal.of_tokens(start, last, lengths), lengths)
     assert torch.equal(spans.start, start) and torch.equal(spans.last, last)
 
 
@@ -248,12 +251,15 @@ def windows_and_noise() -> st.SearchStrategy:
     return st.tuples(st.integers(1, 300), st.lists(numbers, min_size=2, max_size=2))
 
 
-@given(st.lists(windows_and_noise(), min_size=1, max_size=4))
+@pytest.mark.parametrize("noise_on", NOISE_ON)
+@given(rows=st.lists(windows_and_noise(), min_size=1, max_size=4))
 @settings(deadline=None)
-def test_to_tokens_of_anything_lies_inside_its_window(rows: List) -> None:
+def test_to_tokens_of_anything_lies_inside_its_window(
+    rows: List, noise_on: str
+) -> None:
     lengths = torch.tensor([length for length, _ in rows])
     signal: Tensor = torch.tensor([[numbers] for _, numbers in rows])
-    spans = to_tokens(signal, lengths, 1.0)
+    spans = Signal(1.0, noise_on).to_tokens(signal, lengths)
     assert bool((spans.start >= 0).all())
     assert bool((spans.start <= spans.last).all())
     assert bool((spans.last < lengths[:, None]).all())

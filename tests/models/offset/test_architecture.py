@@ -51,9 +51,23 @@ def test_type_inputs_of_another_encoder_say_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
+    "settings", [{"type_embeddings": False}, {"type_lstm": True}], ids=str
+)
+def test_types_without_vectors_say_which_settings_contradict(
+    settings: Dict[str, Any],
+) -> None:
+    model = {**small_model(FACTORY), **settings}
+    with pytest.raises(ValueError, match="SP030") as raised:
+        blank_pipeline(FACTORY, model=model)
+    (name,) = settings
+    assert name in str(raised.value) and "type_inputs" in str(raised.value)
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {"max_offset": -1},
+        {"conv_kind": "wide"},
         {"offset_sides": "left"},
         {"conv_layers": -1},
         {"conv_width": 0},
@@ -76,6 +90,8 @@ def test_settings_out_of_their_limits(settings: Dict[str, Any]) -> None:
         ({"max_offset": 3, "offset_sides": "start"}, 8),
         ({"region_embedding": 0, "distance_embedding": 0, "conv_layers": 2}, 10),
         ({"lstm_width": 0, "conv_layers": 3, "conv_types": True}, 10),
+        ({"span_network": True, "lstm_width": 0}, 10),
+        ({"conv_kind": "full", "conv_layers": 2, "conv_residual": False}, 10),
     ],
 )
 def test_settings_of_the_ablations_train_and_predict(

@@ -16,6 +16,9 @@ SETTINGS: List[Dict[str, Any]] = [
     {"lstm_width": 0},
     {"conv_layers": 0},
     {"type_inputs": True},
+    {"span_network": True},
+    {"conv_kind": "full", "conv_residual": False},
+    {"type_inputs": True, "type_embeddings": False, "type_lstm": True},
 ]
 
 

@@ -57,7 +57,7 @@ def test_initialize_annotation_without_entities_takes_given_labels(
     examples = make_examples(nlp, [("It rained.", [])])
     pipe = nlp.get_pipe(factory)
     pipe.initialize(lambda: examples, nlp=nlp, labels=["B", "A"])
-    assert pipe.labels == ("A", "B")
+    assert pipe.labels == ("B", "A")
 
 
 def test_initialize_without_examples(factory: str) -> None:

