@@ -1,7 +1,7 @@
 """Span-based named entity recognition for spaCy.
 
-Installing the package registers the factories; `nlp.add_pipe("span_locate_label")` needs
-no import. `__all__` lists the names for programs, which are loaded when they are first
+Installing the package registers the factories; `nlp.add_pipe("span_biaffine")` needs no
+import. `__all__` lists the names for programs, which are loaded when they are first
 used.
 """
 
