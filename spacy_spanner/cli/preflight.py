@@ -20,7 +20,9 @@ DEFAULT_NAME = "config.cfg"
 @app.command("init-config")
 def init_config_cli(
     output: Path = typer.Argument(..., help="File to write, or - for standard output"),
-    model: str = typer.Option("span_biaffine", "--model", "-m", help="Model to train"),
+    model: str = typer.Option(
+        "span_locate_label", "--model", "-m", help="Model to train"
+    ),
     lang: str = typer.Option("en", "--lang", "-l", help="Language code"),
     encoder: str = typer.Option(
         "cnn", "--encoder", "-e", help="cnn, minilm, a folder, or a name on the hub"

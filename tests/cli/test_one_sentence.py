@@ -80,5 +80,5 @@ def test_without_sentencizer_no_sentence_is_cut(corpus: Path) -> None:
     assert "The model can predict all spans within its windows" in printed
     config = load_config(corpus.with_name("config.cfg"))
     nlp = load_model_from_config(config, auto_fill=True)
-    assert nlp.pipe_names == ["span_biaffine"]
+    assert nlp.pipe_names == ["span_locate_label"]
     assert config["training"]["annotating_components"] == []

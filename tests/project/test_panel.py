@@ -1,6 +1,7 @@
 """The panel trains what is missing, chooses on dev alone, shows what was measured."""
 
 import importlib
+import inspect
 import json
 import re
 import subprocess
@@ -238,7 +239,7 @@ def test_page_shows_means_deviations_and_the_best() -> None:
         result("wnut17", "spancat", 0.4),
         n_missing=1,
     )
-    assert "CNN and 100 % of the training data, seeds: 0, 1" in page
+    assert "CNN and 100 % of the training sentences, seeds: 0, 1" in page
     table = page[page.index("## F1 with") :]
     assert cells(table, "wnut17") == ["**55.0 ± 7.1**", "40.0"]
     assert "1 of 4 runs of this selection are missing" in page
@@ -287,5 +288,34 @@ def test_page_separates_encoders_and_shares() -> None:
     assert [line for line in page.splitlines() if "| MiniLM | 100 % |" in line]
 
 
+def test_page_has_scores_of_nested_entities_where_there_are_some() -> None:
+    pages = []
+    for corpus in ("genia", "wnut17"):
+        run = result(corpus, "span_offset", 0.5)
+        run["scores"]["nested_f"] = 0.25
+        pages.append(make_page(run))
+    assert ["25.0" in page for page in pages] == [True, False]
+
+
 def test_page_of_nothing_has_no_tables() -> None:
     assert "|" not in make_page(n_missing=3)
+
+
+# ----------------------------------------------------------------- the recommendation
+
+
+def test_the_recommended_model_is_the_same_everywhere() -> None:
+    from spacy_spanner.cli.preflight import init_config_cli
+
+    readme = (ROOT / "README.md").read_text(encoding="utf8")
+    table = readme[readme.index("| factory | model | choose it for |") :]
+    recommended = re.findall(r"^\| `(\w+)` \|.*getting started", table, re.MULTILINE)
+    assert recommended == re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)[:1]
+    start = readme[readme.index("## Quick start") :]
+    assert re.findall(r'nlp\.add_pipe\("(\w+)"\)', start)[:1] == recommended
+    config = recommended[0].removeprefix("span_")
+    assert f"spacy train configs/{config}_cnn.cfg" in start
+    option = inspect.signature(init_config_cli).parameters["model"].default
+    assert option.default == recommended[0]
+    models = (ROOT / "docs" / "models.md").read_text(encoding="utf8")
+    assert f"Start with `{recommended[0]}`" in models
