@@ -126,6 +126,10 @@ class DataErrors:
         "recipes for: {existing}. Choose one of these, or the recipe 'tuned' for any "
         "data."
     )
+    SP086 = (
+        "{path} has no entity to tune on: its {docs} documents are annotated, but "
+        "without spans in '{key}'. Tune on documents with entities."
+    )
     SP141 = (
         "The component '{component}' has no setting boundary_smoothing, which is "
         "varied by default. Choose another setting and its values, such as --vary "

@@ -7,6 +7,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
+from ..pipeline.annotations import annotated_spans
 from ..pipeline.overrides import record_settings
 from ..pipeline.temperature import fit_temperature
 from . import predicting
@@ -70,7 +71,8 @@ def tune(
     goal (Goal): what to optimise.
     RETURNS (Dict[str, Any]): `settings` before and after, and `scores` on "dev" and
         "test" before and after.
-    RAISES (ValueError): SP075 without scores or threshold, SP161 without spans.
+    RAISES (ValueError): SP075 without scores or threshold, SP086 without gold spans,
+        SP161 without predicted ones.
 
     >>> tune(spacy.load("model"), Path("dev.spacy"))["settings"]["before"]["threshold"]
     0.35
@@ -79,6 +81,9 @@ def tune(
     if source.name is None or source.threshold is None:
         raise ValueError(Errors.SP075.format(component=source.name, key=source.key))
     corpora = {"dev": predicting.read_corpus(dev, nlp, source.key)}
+    if not any(annotated_spans(eg.reference, source.key) for eg in corpora["dev"]):
+        docs = len(corpora["dev"])
+        raise ValueError(Errors.SP086.format(path=dev, key=source.key, docs=docs))
     if test is not None:
         corpora["test"] = predicting.read_corpus(test, nlp, source.key)
     before = read_settings(source)

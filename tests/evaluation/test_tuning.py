@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import spacy
 import srsly
+from spacy.tokens import DocBin
 
 from spacy_spanner.cli.evaluate import show_tuning
 from spacy_spanner.evaluation.counts import Reading
@@ -93,6 +94,18 @@ def test_tune_of_spancat(data: Path) -> None:
 def test_tune_of_spans_without_scores_fails(data: Path) -> None:
     with pytest.raises(ValueError, match=r"SP075.*span_ruler"):
         tune(ruler("ents"), data)
+
+
+def test_tune_on_documents_without_entities_fails(tmp_path: Path) -> None:
+    nlp = trained_copy("span_biaffine")
+    before = dict(nlp.get_pipe("span_biaffine").cfg)
+    doc = nlp.make_doc("Nothing happens here.")
+    doc.spans["ents"] = []
+    path = tmp_path / "empty.spacy"
+    DocBin(docs=[doc, doc]).to_disk(path)
+    with pytest.raises(ValueError, match=r"SP086.*empty\.spacy.* 2 documents.*'ents'"):
+        tune(nlp, path)
+    assert nlp.get_pipe("span_biaffine").cfg == before
 
 
 def test_tune_of_a_component_that_finds_nothing_fails(data: Path) -> None:
