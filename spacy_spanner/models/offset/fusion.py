@@ -18,6 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 
+def optional_embedding(size: int, width: int) -> Optional[nn.Embedding]:
+    """RETURNS (Optional[nn.Embedding]): an embedding, or None for a width of 0."""
+    return nn.Embedding(size, width) if width else None
+
+
 class SpanTypeFusion(nn.Module):
     """Token vectors and type vectors to scores of every (start, last, type, class)."""
 
@@ -43,12 +48,8 @@ class SpanTypeFusion(nn.Module):
         super().__init__()
         self.scale = nn.Linear(width, width)
         self.shift = nn.Linear(width, width)
-        self.region: Optional[nn.Embedding] = None
-        self.distance: Optional[nn.Embedding] = None
-        if region:
-            self.region = nn.Embedding(2, region)
-        if distance:
-            self.distance = nn.Embedding(n_distances, distance)
+        self.region = optional_embedding(2, region)
+        self.distance = optional_embedding(n_distances, distance)
         n_features = width + region + distance + 1
         self.weight = nn.Parameter(torch.empty(n_classes, n_features, width + 1))
         # At first, the conditional norm is nearly a plain one. The other weights are

@@ -7,13 +7,14 @@ applied to the two tokens separately, so a vector for each pair of tokens exists
 needs much more memory and time than `fusion.py`.
 """
 
-from typing import List, Optional
+from typing import List
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..blocks.projection import Projection
+from .fusion import optional_embedding
 
 
 class SpanVectors(nn.Module):
@@ -43,12 +44,8 @@ class SpanVectors(nn.Module):
         super().__init__()
         self.scale = nn.Linear(n_in, n_in)
         self.shift = nn.Linear(n_in, n_in)
-        self.region: Optional[nn.Embedding] = None
-        self.distance: Optional[nn.Embedding] = None
-        if region:
-            self.region = nn.Embedding(2, region)
-        if distance:
-            self.distance = nn.Embedding(n_distances, distance)
+        self.region = optional_embedding(2, region)
+        self.distance = optional_embedding(n_distances, distance)
         self.network = Projection(
             n_in + region + distance, width, dropout=dropout, input_dropout=dropout
         )
