@@ -2,13 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 import typer
 from wasabi import msg
 
+from ..errors import Errors
 from ..evaluation.tables import amount
 from .shell import CODE, FORCE, TAKES_OVERRIDES, app, plain_errors, ready
+
+if TYPE_CHECKING:
+    from ..preflight.starter_config import Wishes
 
 DEFAULT_NAME = "config.cfg"
 
@@ -39,13 +43,14 @@ def init_config_cli(
     checkpoint: bool = typer.Option(
         False, "--checkpoint", help="Save checkpoints, so that training can be resumed"
     ),
+    recipe: str = typer.Option("tuned", help="tuned, or paper: the model of the paper"),
+    dataset: Optional[str] = typer.Option(None, help="Dataset of the paper"),
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
     from .. import files
-    from ..preflight.config_text import write_config
     from ..preflight.languages import language_warning
-    from ..preflight.starter_config import Wishes, build_config
+    from ..preflight.starter_config import Wishes
 
     given = [label.strip() for label in labels.split(",") if label.strip()]
     wishes = Wishes(
@@ -59,7 +64,7 @@ def init_config_cli(
             if not force:
                 files.require_absent(output)
         name = DEFAULT_NAME if to_screen else output.name
-        text = write_config(build_config(wishes), wishes.heading(name))
+        text = text_of(wishes, recipe, dataset, name)
         warning = language_warning(encoder, lang)
         if warning:
             print(warning, file=sys.stderr)
@@ -70,6 +75,39 @@ def init_config_cli(
     msg.good(f"Wrote {output}")
     for line in wishes.commands(str(output)):
         print(line)  # not wrapped, so that commands can be copied
+
+
+def text_of(wishes: "Wishes", recipe: str, dataset: Optional[str], file: str) -> str:
+    """RETURNS (str): a config by a recipe.
+
+    RAISES (ValueError): SP002 for an unknown recipe, SP030 for options of which the
+        recipe has values of its own.
+    """
+    from ..preflight import recipes
+    from ..preflight.config_text import write_config
+    from ..preflight.starter_config import Wishes, build_config
+    from ..settings import one_of, require
+
+    require(one_of(recipes.RECIPES), recipe=recipe)
+    is_paper = recipe == "paper"
+    changed = [
+        "--" + name.replace("_", "-")
+        for name, value, default in zip(Wishes._fields, wishes, Wishes(wishes.model))
+        if value != default and not (name == "labels" and not value)
+    ]
+    wrong = changed if is_paper else ["--dataset"] * (dataset is not None)
+    if wrong:
+        raise ValueError(
+            Errors.SP030.format(
+                first=f"--recipe {recipe}",
+                second=", ".join(wrong),
+                why="only the recipe paper has datasets, and it has the values of the "
+                "paper for everything else",
+            )
+        )
+    if is_paper:
+        return recipes.paper_text(wishes.model, dataset, wishes.commands(file))
+    return write_config(build_config(wishes), wishes.heading(file))
 
 
 @app.command("debug-data", context_settings=TAKES_OVERRIDES)

@@ -121,6 +121,15 @@ class DataErrors:
         "The tokenizer of the language {lang!r} cannot be loaded: {problem} Install "
         "what it needs, and run the command again."
     )
+    SP085 = (
+        "The paper of '{model}' has no recipe for the dataset {dataset!r}. It has "
+        "recipes for: {existing}. Choose one of these, or the recipe 'tuned' for any "
+        "data."
+    )
+    SP086 = (
+        "{path} has no entity to tune on: its {docs} documents are annotated, but "
+        "without spans in '{key}'. Tune on documents with entities."
+    )
     SP141 = (
         "The component '{component}' has no setting boundary_smoothing, which is "
         "varied by default. Choose another setting and its values, such as --vary "

@@ -158,5 +158,5 @@ class JobWarnings:
     )
     SW141 = (
         "The output has its own fields {names}, so those of the input are not kept. "
-        "Rename them in the input to keep them."
+        "Rename them in the input to keep them; --id-field uses a field as the id."
     )

@@ -7,6 +7,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
+from ..pipeline.annotations import annotated_spans
+from ..pipeline.overrides import record_settings
 from ..pipeline.temperature import fit_temperature
 from . import predicting
 from .counts import Reading, by_type, count_groups
@@ -61,33 +63,40 @@ def tune(
 ) -> Dict[str, Any]:
     """Tune the thresholds and the temperature of a pipeline.
 
-    nlp (Language): the pipeline; the settings of its component are changed.
+    nlp (Language): the pipeline; the settings of its component are changed, and with
+        them its config.
     dev (Path): documents to tune on.
     test (Optional[Path]): other documents, to measure the effect.
     key (Optional[str]): the group; see `predicting.find_source`.
     goal (Goal): what to optimise.
     RETURNS (Dict[str, Any]): `settings` before and after, and `scores` on "dev" and
         "test" before and after.
-    RAISES (ValueError): SP075 without scores or threshold, SP161 without spans.
+    RAISES (ValueError): SP075 without scores or threshold, SP086 without gold spans,
+        SP161 without predicted ones.
 
     >>> tune(spacy.load("model"), Path("dev.spacy"))["settings"]["before"]["threshold"]
     0.35
     """
     source = predicting.find_source(nlp, key)
-    if source.threshold is None:
+    if source.name is None or source.threshold is None:
         raise ValueError(Errors.SP075.format(component=source.name, key=source.key))
     corpora = {"dev": predicting.read_corpus(dev, nlp, source.key)}
+    if not any(annotated_spans(eg.reference, source.key) for eg in corpora["dev"]):
+        docs = len(corpora["dev"])
+        raise ValueError(Errors.SP086.format(path=dev, key=source.key, docs=docs))
     if test is not None:
         corpora["test"] = predicting.read_corpus(test, nlp, source.key)
     before = read_settings(source)
     scores = {"before": _measure(nlp, source, corpora, track)}
     _choose_settings(nlp, source, corpora["dev"], goal, track)
+    after = read_settings(source)
+    record_settings(nlp, source.name, after)
     scores["after"] = _measure(nlp, source, corpora, track)
     return {
         "component": source.name,
         "spans_key": source.key,
         "goal": goal._asdict(),
-        "settings": {"before": before, "after": read_settings(source)},
+        "settings": {"before": before, "after": after},
         "scores": scores,
     }
 

@@ -1,14 +1,17 @@
 """Settings of a loaded component: those that were stored, or those of its config?
 
 `cfg` holds the settings that were in use when a component was stored, `config.cfg`
-those that it was made with. They differ after tuning, which changes `cfg` only. So
-`cfg` counts, unless somebody has changed the config since. To notice that, the settings
-that a component was made with are stored beside those in use.
+those that it was made with. They differ if somebody has changed `cfg`. So `cfg` counts,
+unless somebody has changed the config since. To notice that, the settings that a
+component was made with are stored beside those in use.
 """
 
 import json
 import warnings
+from copy import deepcopy
 from typing import Any, Dict, Mapping
+
+from spacy.language import Language
 
 from ..errors import Warnings
 
@@ -20,6 +23,19 @@ Settings = Mapping[str, Any]
 def with_origin(cfg: Settings, made_with: Settings) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): what is stored: `cfg`, and what it was made from."""
     return {**cfg, MADE_WITH: made_with}
+
+
+def record_settings(nlp: Language, name: str, settings: Settings) -> None:
+    """Write settings that were chosen for a component to its config, too. A later
+    override can then be noticed even if it repeats what the config said before.
+
+    nlp (Language): the pipeline.
+    name (str): the component, of this package or another one.
+    settings (Mapping[str, Any]): the entries of its `cfg` that were changed.
+    """
+    nlp.get_pipe_config(name).update(deepcopy(dict(settings)))
+    made_with = getattr(nlp.get_pipe(name), MADE_WITH, {})
+    made_with.update(deepcopy(dict(settings)))
 
 
 def merge_stored(

@@ -137,13 +137,15 @@ def test_annotate_keeps_fields_of_parquet(plain_model: Path, tmp_path: Path) -> 
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     when = datetime(2024, 5, 6, 7, 8, 9)
-    table = {"text": ["In Boston."], "when": [when], "n": [5], "page": [{"a": [1]}]}
+    page = {"a": [1.5, float("inf")]}
+    table = {"text": ["In Boston."], "when": [when], "n": [5], "page": [page]}
+    table["weight"] = [float("nan")]  # as pandas writes a missing number
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table(table), path)
     run("annotate", plain_model, path, "-o", tmp_path / "out", "--keep-fields")
     (row,) = results(tmp_path / "out")
     assert (row["when"], row["n"]) == ("2024-05-06 07:08:09", 5)
-    assert row["page"] == {"a": [1]}
+    assert (row["page"], row["weight"]) == ({"a": [1.5, None]}, None)
 
 
 def test_parquet_needs_pyarrow_alone(plain_model: Path, tmp_path: Path) -> None:

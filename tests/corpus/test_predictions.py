@@ -144,6 +144,13 @@ def test_spans_without_a_score_are_kept_and_certain(tmp_path: Path, score: Any) 
     assert scores(doc) == [1.0, 0.4]
 
 
+def test_scores_written_as_strings_are_scores(tmp_path: Path) -> None:
+    spans = [{**ANA, "label": "person", "score": "0.1"}, GLINER["entities"][1]]
+    path = save(tmp_path, {"text": TEXT, "spans": spans})
+    assert scores(converted(path)) == [0.1, 0.4]
+    assert scores(converted(path, min_score=0.2)) == [0.4]
+
+
 def test_annotation_by_hand_has_no_scores(tmp_path: Path) -> None:
     item = {"text": TEXT, "spans": [{**ANA, "label": "person"}]}
     doc = converted(save(tmp_path, item))

@@ -1,11 +1,13 @@
 """Thresholds and temperature: chosen for a goal, written, and worth something."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
 import srsly
+from spacy.tokens import DocBin
 
 from spacy_spanner.cli.evaluate import show_tuning
 from spacy_spanner.evaluation.counts import Reading
@@ -94,6 +96,18 @@ def test_tune_of_spans_without_scores_fails(data: Path) -> None:
         tune(ruler("ents"), data)
 
 
+def test_tune_on_documents_without_entities_fails(tmp_path: Path) -> None:
+    nlp = trained_copy("span_biaffine")
+    before = dict(nlp.get_pipe("span_biaffine").cfg)
+    doc = nlp.make_doc("Nothing happens here.")
+    doc.spans["ents"] = []
+    path = tmp_path / "empty.spacy"
+    DocBin(docs=[doc, doc]).to_disk(path)
+    with pytest.raises(ValueError, match=r"SP086.*empty\.spacy.* 2 documents.*'ents'"):
+        tune(nlp, path)
+    assert nlp.get_pipe("span_biaffine").cfg == before
+
+
 def test_tune_of_a_component_that_finds_nothing_fails(data: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("spancat", config={"spans_key": "ents"})
@@ -122,6 +136,28 @@ def test_tune_command_writes_a_pipeline(data: Path, tmp_path: Path) -> None:
     assert all(spans_of(one) == spans_of(two) for one, two in pairs)
     assert "SP070" in run(*words, code=1)
     assert "SW070" in run(*words, "--force")
+
+
+def test_settings_from_before_tuning_are_not_ignored_in_silence(
+    data: Path, tmp_path: Path
+) -> None:
+    name, made = "span_biaffine", 0.61
+    nlp = trained_copy(name)
+    nlp.to_disk(tmp_path / "model")
+    given = {"components": {name: {"threshold": made}}}
+    nlp = spacy.load(tmp_path / "model", config=given)
+    nlp.to_disk(tmp_path / "model")
+    tune(nlp, data, goal=Goal(per_label=True))
+    nlp.to_disk(tmp_path / "tuned")
+    chosen = dict(nlp.get_pipe(name).cfg)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert spacy.load(tmp_path / "tuned").get_pipe(name).cfg == chosen
+        again = spacy.load(tmp_path / "tuned", config=given)
+    assert again.get_pipe(name).cfg["threshold"] == made
+    reset = {"components": {name: {"temperature": 1.0}}}
+    with pytest.warns(UserWarning, match=r"SW008.*temperature = 1\.0 \(stored"):
+        spacy.load(tmp_path / "tuned", config=reset)
 
 
 def test_tune_command_shows_settings_as_they_were_set(

@@ -114,47 +114,6 @@ def test_check_finds_configs_that_differ_from_the_table(
     assert "typed.cfg" in capsys.readouterr().out
 
 
-def test_layers_of_the_table(writer: Any) -> None:
-    below = {"a": {"b": 1, "c": {"@x": "one", "d": 2}}, "e": {"own": 3, "note": "n"}}
-    merged = writer.merge(below, {"a": {"b": {"paper": 0.00005}}, "e": 4})
-    assert merged == {
-        "a": {"b": {"own": 1, "paper": 0.00005}, "c": {"@x": "one", "d": 2}},
-        "e": 4,
-    }
-    assert writer.merge(below, {"a": {"c": {"@x": "two"}}})["a"]["c"] == {"@x": "two"}
-    values, comments = writer.split(merged)
-    assert values == {"a": {"b": 1, "c": {"@x": "one", "d": 2}}, "e": 4}
-    assert comments == {"a": {"b": "own (paper: 0.00005)"}}
-    explained = {"x": {"value": 1, "note": "n"}, "y": {"code": 2, "note": "n"}}
-    merged = writer.merge(explained, {"x": {"paper": 3}, "y": {"paper": 4}})
-    assert merged == {
-        "x": {"own": 1, "paper": 3, "note": "n"},
-        "y": {"code": 2, "paper": 4, "note": "n"},
-    }
-
-
-def test_reason_for_a_setting_that_has_no_value(writer: Any) -> None:
-    merged = writer.merge({"a": {"lr": 1}}, {"a": {"rl": {"paper": 2}}})
-    with pytest.raises(ValueError, match=r"a\.rl has no value"):
-        writer.split(merged)
-
-
-@pytest.mark.parametrize(
-    "value, expected",
-    [
-        ({"own": 1}, "own"),
-        ({"own": 1, "paper": 2, "note": "why"}, "own (paper: 2): why"),
-        ({"code": None, "paper": 0.5}, "the authors' code (paper: 0.5)"),
-        ({"value": 1, "note": "why"}, "why"),
-        ({"size": 1}, ""),
-        ({}, ""),
-        (1, ""),
-    ],
-)
-def test_reason_of_a_value(writer: Any, value: Any, expected: str) -> None:
-    assert writer.reason(value) == expected
-
-
 def test_comments_stand_above_their_values() -> None:
     text = (ROOT / "configs" / "paper" / "diffusion_ace05.cfg").read_text("utf8")
     for above, below in (

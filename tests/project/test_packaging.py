@@ -108,7 +108,7 @@ def test_distributions_are_clean_and_complete(tmp_path: Path) -> None:
     ]
     shared = {name.partition("/share/spacy-spanner/")[2] for name in names}
     left_out = [name for name in configs if name not in shared]
-    assert left_out == ["configs/ablations.yml", "configs/recipes.yml"]
+    assert left_out == ["configs/ablations.yml"]
 
 
 def encoder_pipeline(folder: Path) -> Language:

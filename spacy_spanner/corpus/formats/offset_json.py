@@ -148,8 +148,19 @@ def _fields(raw: Any) -> Tuple[Any, Any, List[Any], Optional[float]]:
         next((raw[key] for key in keys if key in raw), None)
         for keys in (START_KEYS, END_KEYS, LABEL_KEYS, SCORE_KEYS)
     )
-    known = score if isinstance(score, (int, float)) and isfinite(score) else None
-    return start, end, labels if isinstance(labels, list) else [labels], known
+    labels = labels if isinstance(labels, list) else [labels]
+    return start, end, labels, _number(score)
+
+
+def _number(score: Any) -> Optional[float]:
+    """RETURNS (Optional[float]): the score, which `json.dumps(..., default=str)` writes
+    as a string; None if it is no finite number.
+    """
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        return None
+    return number if isfinite(number) else None
 
 
 def _words(tokens: Any, text: str) -> Tuple[Optional[List[str]], Optional[List[bool]]]:

@@ -1,6 +1,7 @@
 """Write the output file of a part: JSON Lines, Parquet or `.spacy`."""
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Protocol, Type
 
@@ -49,7 +50,7 @@ class JsonlShard:
         """Write a document as one line."""
         row = _row(one, self._key, self._with_text)
         for name, value in one.others.items():
-            row.setdefault(name, value)
+            row.setdefault(name, _finite(value))
         # Values of Parquet that JSON lacks, such as dates, become text.
         line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
         line.encode("utf8")  # fails before anything is written
@@ -59,6 +60,15 @@ class JsonlShard:
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
+
+
+def _finite(value: Any) -> Any:
+    """RETURNS (Any): the value with None for NaN and infinity, which JSON lacks."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 class ParquetShard:

@@ -19,6 +19,7 @@ from ...evaluation.landscape import find_component, mean_loss, prepare_examples
 from ...evaluation.predicting import Track, predict, read_corpus, untracked
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json
+from ..run.checkpoint import storing_callbacks
 from ..run.training_loop import data_of, run_steps, training_settings
 from ..spacy_commands import import_code, setup_gpu
 from .trials import CONFIG, LOG, MODEL, RESULT, TRIAL, Plan, Trial
@@ -161,6 +162,8 @@ def train_recorded(
     YIELDS (Dict[str, Any]): one row for each look at the development data.
     """
     settings = training_settings(nlp)
+    for callback in storing_callbacks(settings["before_update"]):
+        callback.writes = False  # all trainings of a search have the same folder
     pipe: Any = nlp.get_pipe(name)
     key, dev = pipe.cfg["spans_key"], read_dev(nlp)
     steps = run_steps(nlp, settings, *data_of(nlp, settings))

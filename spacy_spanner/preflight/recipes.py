@@ -1,0 +1,300 @@
+"""The recipes of the models: settings that belong together, from the table recipes.yml.
+
+The head of the table explains its form. `recipe` gives the settings of one component;
+the files in `configs/` are written from the same table.
+"""
+
+import math
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import spacy
+import srsly
+from thinc.api import Config
+
+from ..errors import Errors
+from ..settings import one_of, require
+from .config_text import Comments, config_text, value_text
+from .starter_config import PREFIX, Wishes, build_config, filled, find_factory
+
+TABLE = Path(__file__).parent / "recipes.yml"
+RECIPES = ("tuned", "paper")
+SECTIONS = ("paths", "vars", "nlp", "components", "training", "initialize")
+# Keys of a layer that are not settings.
+ABOUT = ("heading", "title", "data", "start", "use", "examples", "warm_up", "models")
+# Where a value comes from: the key that it has in the table, and the word for comments.
+ORIGINS = {"own": "own", "code": "the authors' code", "value": ""}
+MARKS = {*ORIGINS, "paper", "note"}
+
+Tree = Dict[str, Any]
+
+
+class Recipe(NamedTuple):
+    """The parts of the table that make one config.
+
+    path (str): the file, relative to the folder of the configs.
+    factory (str): the span component.
+    layers (List[Tree]): the parts; later ones override earlier ones.
+    """
+
+    path: str
+    factory: str
+    layers: List[Tree]
+
+    def about(self, key: str, default: Any = None) -> Any:
+        """RETURNS (Any): the value of a key in the last layer that has it."""
+        return next((x[key] for x in reversed(self.layers) if key in x), default)
+
+    def settings(self, columns: Dict[str, str]) -> List[Tree]:
+        """RETURNS (List[Tree]): the settings of each layer, as blocks of a config."""
+        return [
+            blocks(
+                self.factory,
+                {columns.get(k, k): v for k, v in layer.items() if k not in ABOUT},
+            )
+            for layer in self.layers
+        ]
+
+
+def recipes(table: Tree) -> Iterator[Recipe]:
+    """YIELDS (Recipe): one for each config of the table."""
+    shared = table["shared"]
+    for encoder, layer in table["encoders"].items():
+        for model in table["models"]:
+            own = layer.get("models", {}).get(model, {})
+            layers = [shared, layer, own]
+            yield Recipe(f"{model}_{encoder}.cfg", f"span_{model}", layers)
+    papers = {**table["papers"]}
+    shared_by_papers = papers.pop("shared")
+    for model, paper in papers.items():
+        for corpus, row in paper["rows"].items():
+            used = [paper[name] for name in row.get("use", ())]
+            layers = [shared, shared_by_papers, table["corpora"][corpus], paper["all"]]
+            path = f"paper/{model}_{corpus}.cfg"
+            yield Recipe(path, f"span_{model}", [*layers, *used, row])
+
+
+def blocks(factory: str, settings: Tree) -> Tree:
+    """Turn settings by dotted name into blocks of a config.
+
+    factory (str): the span component; names that do not start with a section are its
+        settings.
+    settings (Tree): values by dotted name.
+    RETURNS (Tree): nested blocks.
+    """
+    tree: Tree = {}
+    for name, value in settings.items():
+        *parents, key = name.split(".")
+        if [*parents, key][0] not in SECTIONS:
+            parents = ["components", factory, *parents]
+        block = tree
+        for parent in parents:
+            block = block.setdefault(parent, {})
+        block[key] = value
+    return tree
+
+
+def is_marked(value: Any) -> bool:
+    """RETURNS (bool): whether the table gives a reason for this value."""
+    return isinstance(value, dict) and bool(value) and set(value) <= MARKS
+
+
+def unmarked(value: Any) -> Any:
+    """RETURNS (Any): the value without its reason."""
+    if not is_marked(value):
+        return value
+    return next(value[origin] for origin in ORIGINS if origin in value)
+
+
+def reason(value: Any) -> str:
+    """RETURNS (str): the reason for the value; empty if there is none."""
+    if not is_marked(value):
+        return ""
+    origin = next(text for key, text in ORIGINS.items() if key in value)
+    if "paper" in value:
+        paper = value["paper"]
+        shown = paper if isinstance(paper, str) else value_text(paper)
+        origin += f" (paper: {shown})"
+    return ": ".join(filter(None, [origin, value.get("note")]))
+
+
+def merge(old: Any, new: Any) -> Any:
+    """Override a value or the settings of a block.
+
+    old (Any): value or block of the layers so far.
+    new (Any): value or block of the next layer. A block that names a registered
+        function replaces the old one. A reason without a value keeps the old value
+        and adds to its reason.
+    RETURNS (Any): the resulting value or block.
+    """
+    if is_marked(new) and not set(new) & set(ORIGINS):
+        kept = dict(old) if is_marked(old) else {"value": old}
+        if "value" in kept:
+            kept["own"] = kept.pop("value")
+        return {**kept, **new}
+    mergeable = all(isinstance(x, dict) and not is_marked(x) for x in (old, new))
+    if not mergeable or any(key.startswith("@") for key in new):
+        return new
+    return {**old, **{k: merge(old[k], v) if k in old else v for k, v in new.items()}}
+
+
+def split(tree: Tree, section: str = "") -> Tuple[Tree, Comments]:
+    """Separate values from their reasons.
+
+    tree (Tree): a block.
+    section (str): its name.
+    RETURNS (Tuple[Tree, Comments]): the values, and the reasons as comments.
+    RAISES (ValueError): for a reason without a value, such as a misspelled setting.
+    """
+    values: Tree = {}
+    comments: Comments = {}
+    for key, marked in tree.items():
+        name = f"{section}.{key}".strip(".")
+        if is_marked(marked) and not set(marked) & set(ORIGINS):
+            raise ValueError(f"{name} has no value for the reason {marked}")
+        value = values[key] = unmarked(marked)
+        if isinstance(value, dict):
+            values[key], found = split(value, name)
+            comments.update(found)
+        if is_marked(marked):
+            place = (name, "") if isinstance(value, dict) else (section, key)
+            comments.setdefault(place[0], {})[place[1]] = reason(marked)
+    return values, comments
+
+
+def used_paths(config: Tree) -> Tree:
+    """RETURNS (Tree): the block [paths], without those that nothing refers to."""
+    text = Config(config).to_str(interpolate=False)
+    return {k: v for k, v in config["paths"].items() if f"${{paths.{k}}}" in text}
+
+
+def plan_epochs(recipe: Recipe, config: Tree, comments: Comments) -> None:
+    """Derive the steps of evaluation and schedules from the size of an epoch.
+
+    recipe (Recipe): has the number of examples and the share of the warm-up.
+    config (Tree): gets the steps.
+    comments (Comments): gets their explanation.
+    """
+    training = config["training"]
+    examples, warm_up = recipe.about("examples"), recipe.about("warm_up")
+    batches = math.ceil(unmarked(examples) / training["batcher"]["size"])
+    epochs = training["max_epochs"]
+    steps = batches * epochs
+    # With `max_epochs`, spaCy would stop one step before the last evaluation. The rates
+    # have fallen to 0 at the step `max_steps`, so that it only evaluates.
+    training.update(eval_frequency=batches, max_steps=steps, max_epochs=0)
+    own = comments.setdefault("training", {})
+    source = own.pop("max_epochs", "")
+    own["max_steps"] = "; ".join(filter(None, [f"{epochs} epochs", source]))
+    text = f"Once an epoch of {unmarked(examples):,} examples"
+    own["eval_frequency"] = explained(text, examples)
+    text = explained(f"{unmarked(warm_up):.0%} of the steps", warm_up)
+    for group in ("encoder", "head"):
+        schedule = training["optimizer"][group]
+        schedule.update(warmup_steps=int(unmarked(warm_up) * steps), total_steps=steps)
+        comments.setdefault(f"training.optimizer.{group}", {})["warmup_steps"] = text
+
+
+def explained(text: str, value: Any) -> str:
+    """RETURNS (str): a comment on a value, with the reason of the value."""
+    return "; ".join(filter(None, [text, reason(value)]))
+
+
+def plan_config(recipe: Recipe, columns: Dict[str, str]) -> Tuple[Config, Comments]:
+    """RETURNS (Tuple[Config, Comments]): a config, not interpolated, and the reasons of
+    its values.
+    """
+    start: Tree = {}
+    for layer in recipe.layers:
+        start.update(layer.get("start", {}))
+    tree: Any = build_config(Wishes(recipe.factory, **start))
+    for settings in recipe.settings(columns):
+        tree = merge(tree, settings)
+    config, comments = split(tree)
+    components = config["components"]
+    component = components.pop(recipe.factory)
+    model = component["model"]
+    if model["tok2vec"]["@architectures"].startswith("spacy_spanner."):
+        model["tok2vec"] = filled(model["tok2vec"])
+    components[recipe.factory] = component  # others run before it
+    config["nlp"]["pipeline"] = list(components)
+    config["paths"] = used_paths(config)
+    if recipe.about("examples"):
+        plan_epochs(recipe, config, comments)
+    return Config(config), comments
+
+
+def make_config(recipe: Recipe, columns: Dict[str, str], source: str) -> str:
+    """RETURNS (str): the text of a config.
+
+    source (str): the last line of its heading.
+    """
+    config, comments = plan_config(recipe, columns)
+    about = {key: recipe.about(key, "") for key in ("title", "data")}
+    heading = recipe.about("heading").format(factory=recipe.factory, **about)
+    return config_text(config, f"{heading.strip()}\n{source}", comments)
+
+
+def recipe(
+    model: str, name: str = "tuned", dataset: Optional[str] = None
+) -> Dict[str, Any]:
+    """Get the settings of a component that belong together, for `nlp.add_pipe`.
+
+    model (str): a factory of this package, with or without "span_".
+    name (str): "tuned", the defaults of the factory, or "paper", the mechanisms and
+        values of the paper; where it states none, those of the authors' code, or own
+        ones, as the comments in `configs/paper` say.
+    dataset (Optional[str]): a dataset of the paper; needed for "paper".
+    RETURNS (Dict[str, Any]): the settings, with those of the model.
+    RAISES (ValueError): SP076 for an unknown model, SP002 for an unknown name, SP085 if
+        the paper has no such dataset.
+
+    >>> nlp = spacy.blank("en")
+    >>> settings = recipe("span_biaffine", "paper", "conll03")
+    >>> settings["boundary_smoothing"], settings["decision"]
+    (0.3, 'argmax')
+    """
+    spacy.blank("en")  # loads the factories
+    factory = find_factory(model)
+    require(one_of(RECIPES), recipe=name)
+    if name == "tuned":
+        config = build_config(Wishes(factory))
+    else:
+        found = find_paper(factory, dataset)
+        config, _ = plan_config(found, read_table()["columns"])
+    settings = dict(config.interpolate()["components"][factory])
+    del settings["factory"]
+    return settings
+
+
+def paper_text(model: str, dataset: Optional[str], commands: Sequence[str]) -> str:
+    """RETURNS (str): the config of a paper's recipe, with commands in its heading."""
+    spacy.blank("en")  # loads the factories
+    found = find_paper(find_factory(model), dataset)
+    return make_config(found, read_table()["columns"], "\n".join(commands))
+
+
+def find_paper(factory: str, dataset: Optional[str]) -> Recipe:
+    """RETURNS (Recipe): the recipe of a paper for one of its datasets.
+
+    RAISES (ValueError): SP085 if there is none.
+    """
+    model = factory[len(PREFIX) :]
+    found = {
+        Path(one.path).stem[len(model) + 1 :]: one
+        for one in recipes(read_table())
+        if one.factory == factory and one.path.startswith("paper/")
+    }
+    if dataset not in found:
+        raise ValueError(
+            Errors.SP085.format(
+                model=factory, dataset=dataset, existing=", ".join(sorted(found))
+            )
+        )
+    return found[dataset]
+
+
+def read_table(table: Path = TABLE) -> Tree:
+    """RETURNS (Tree): the table."""
+    content: Tree = srsly.read_yaml(table)
+    return content
