@@ -61,7 +61,7 @@ def test_documented_commands_lead_to_a_pipeline(
         # So few spans are worth a warning, or an error.
         assert done.exit_code == 0 or "debug-data" in line, (line, done.output)
     nlp = spacy.load(tmp_path / "training" / "model-last")
-    assert nlp.pipe_labels["span_biaffine"] == ["city", "person"]
+    assert nlp.pipe_labels["span_locate_label"] == ["city", "person"]
 
 
 def test_annotation_of_this_package_keeps_its_scores(tmp_path: Path) -> None:
