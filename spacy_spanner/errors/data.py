@@ -130,6 +130,11 @@ class DataErrors:
         "{path} has no entity to tune on: its {docs} documents are annotated, but "
         "without spans in '{key}'. Tune on documents with entities."
     )
+    SP087 = (
+        "{source}: no document has the span group {key!r}. Existing span groups: "
+        "{existing}. Choose one of these with --from-key, or leave it out to read "
+        "entities in doc.ents."
+    )
     SP141 = (
         "The component '{component}' has no setting boundary_smoothing, which is "
         "varied by default. Choose another setting and its values, such as --vary "

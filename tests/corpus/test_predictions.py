@@ -274,6 +274,13 @@ def test_another_group_is_copied_with_its_scores(tmp_path: Path) -> None:
     assert scores(doc) == [0.9, 0.4]
 
 
+def test_group_that_no_document_has_is_an_error(tmp_path: Path) -> None:
+    source = save_docs(tmp_path, predicted("sc"))
+    with pytest.raises(ValueError, match=r"SP087.*'cs'.*groups: sc\."):
+        converted(source, from_key="cs")
+    assert not (tmp_path / "out.spacy").exists()
+
+
 def test_another_group_is_limited_to_sure_spans(tmp_path: Path) -> None:
     source = save_docs(tmp_path, predicted("sc"))
     doc = converted(source, from_key="sc", min_score=0.5)
@@ -282,8 +289,10 @@ def test_another_group_is_limited_to_sure_spans(tmp_path: Path) -> None:
 
 
 def test_documents_without_the_other_group_are_not_annotated(tmp_path: Path) -> None:
-    source = save_docs(tmp_path, predicted("ents"))
-    assert "ents" not in converted(source, from_key="sc").spans
+    source = save_docs(tmp_path, predicted("ents"), predicted("sc"))
+    without, with_group = convert(source, from_key="sc", predictions=True)
+    assert "ents" not in without.spans
+    assert spans_of(with_group) == PLACES
 
 
 def test_another_group_replaces_the_group_of_the_same_document(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from itertools import zip_longest
 from numbers import Real
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
 
 from spacy.lang.lex_attrs import LEX_ATTRS
 from spacy.tokens import Doc, DocBin, Span, SpanGroup
@@ -23,12 +23,15 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     options (ReadOptions): uses `from_key` and `spans_key`.
     note (Note): called with the number of documents without both.
     YIELDS (Record): documents, with the number of the document as line.
-    RAISES (ValueError): SP056 if spaCy did not write the file.
+    RAISES (ValueError): SP056 if spaCy did not write the file, SP087 if no document has
+        the group to read.
     """
-    missing = 0
+    missing = number = 0
+    groups: Set[str] = set()
     # Sentence boundaries by rules need `is_punct`, which a bare vocabulary lacks.
     vocab = Vocab(lex_attr_getters=LEX_ATTRS)
     for number, doc in enumerate(load_docs(path, vocab), start=1):
+        groups.update(doc.spans)
         if options.from_key:
             spans = _take_group(doc, options.from_key, options.spans_key)
         else:
@@ -49,6 +52,12 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
             if not span.label
         ]
         yield Record(path.name, number, mentions, lost=lost, doc=doc)
+    if options.from_key and 0 < missing == number:
+        existing = ", ".join(sorted(groups)) or "none"
+        message = Errors.SP087.format(
+            source=path.name, key=options.from_key, existing=existing
+        )
+        raise ValueError(message)
     if missing:
         without = amount(missing, "document has", "documents have")
         note(f"{path.name}: {without} neither spans nor entities")
