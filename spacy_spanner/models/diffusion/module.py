@@ -10,11 +10,10 @@ from which spans are pooled.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Tuple, Union, cast
+from typing import NamedTuple, Optional, Union, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ...settings import (
     Settings,
@@ -33,11 +32,12 @@ from ..codec import WindowBatch
 from .attention import DenoiserLayer
 from .noise import TokenSpans
 from .outputs import POINTERS, DenoisedClassifier, NoisyClassifier, Pointer
+from .span_embedding import SpanEmbedding
 from .tokens import (
     POOLINGS,
+    SINUSOIDS,
     Moments,
     SpanFeatures,
-    SpanPooling,
     Tables,
     TokenMemory,
     distance_table,
@@ -46,8 +46,6 @@ from .tokens import (
 
 CLASSIFIERS = ("denoised", "noisy")
 TIMESTEPS = ("input", "output")
-
-SINUSOIDS = 64  # size of the embeddings of positions and timesteps
 
 
 class Denoised(NamedTuple):
@@ -145,7 +143,13 @@ class DiffusionModule(nn.Module):
         n_in = settings.lstm_width or n_in
         self.input_dropout = nn.Dropout(rate)
         self.tokens = nn.Sequential(nn.Linear(n_in, width), nn.LayerNorm(width))
-        self.spans = SpanEmbedding(n_in, settings)
+        self.spans = SpanEmbedding(
+            n_in,
+            width,
+            settings.pooling,
+            by_width=settings.width_embedding,
+            by_position=settings.position_embedding,
+        )
         self.timestep = settings.timestep
         self.time = nn.Sequential(
             nn.Linear(SINUSOIDS, width), nn.GELU(), nn.Linear(width, width)
@@ -267,45 +271,3 @@ def _denoiser_layer(settings: DiffusionSettings) -> DenoiserLayer:
         cross_attention=settings.cross_attention,
         distances=settings.distance_bias,
     )
-
-
-class SpanEmbedding(nn.Module):
-    """Embeds noisy spans by their tokens, and by width or position."""
-
-    def __init__(self, n_in: int, settings: DiffusionSettings) -> None:
-        super().__init__()
-        width = settings.hidden_width
-        self.pooling = SpanPooling(n_in, width, settings.pooling)
-        self.width: Optional[nn.Linear] = None
-        self.position: Optional[nn.Linear] = None
-        if settings.width_embedding:
-            self.width = nn.Linear(SINUSOIDS, width, bias=False)
-        if settings.position_embedding:
-            self.position = nn.Linear(SINUSOIDS, 2 * width, bias=False)
-
-    def tables(self, position: Tensor) -> Tuple[Optional[Tensor], Optional[Tensor]]:
-        """Embed all widths and positions, of which there are fewer than spans.
-
-        position (Tensor): 0, 1, ... Shape: (token,)
-        RETURNS (Tuple[Optional[Tensor], Optional[Tensor]]): vectors of widths (token,
-            width), and of positions as first and as last token (token, 2 × width).
-        """
-        waves = sinusoids(position, SINUSOIDS)
-        width = None if self.width is None else self.width(waves)
-        return width, None if self.position is None else self.position(waves)
-
-    def forward(self, memory: TokenMemory, spans: TokenSpans) -> Tensor:
-        """Embed noisy spans.
-
-        memory (TokenMemory): the encoded windows.
-        spans (TokenSpans): (batch, span)
-        RETURNS (Tensor): (batch, span, width)
-        """
-        x, tables = memory.spans.of(spans), memory.tables
-        if tables.widths is not None:
-            x = x + F.embedding(spans.last - spans.start, tables.widths)
-        if tables.positions is not None:
-            as_start, as_last = tables.positions.chunk(2, dim=-1)
-            x = x + F.embedding(spans.start, as_start)
-            x = x + F.embedding(spans.last, as_last)
-        return x

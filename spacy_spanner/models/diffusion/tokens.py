@@ -17,6 +17,7 @@ LONGEST_WAVE = 10_000.0
 
 POOLINGS = ("both", "boundaries", "mean")
 
+SINUSOIDS = 64  # size of the embeddings of positions and timesteps
 REACH = 32  # tokens further from a boundary count as this far
 N_DISTANCES = 2 * REACH + 1
 IMPOSSIBLE = -1e4  # score of tokens that do not exist

@@ -205,19 +205,6 @@ def test_types_are_what_the_lstm_makes_of_the_encoders_vectors() -> None:
     torch.testing.assert_close(module(batch), module.convolution(scores, mask))
 
 
-def test_paper_recipe_scores_a_window_alone_as_in_a_padded_batch() -> None:
-    module, lengths = paper_module(), [2, 5, 1]
-    batch = paper_batch(lengths)
-    together = module(batch)
-    for row, length in enumerate(lengths):
-        alone = WindowBatch(
-            batch.vectors[[row], :length],
-            np.asarray([length]),
-            batch.types[[row]],  # type: ignore[index]
-        )
-        torch.testing.assert_close(together[[row], :length, :length], module(alone))
-
-
 def class_of(
     cell: Tuple[int, int], gold: Sequence[Tuple[int, int]], names: List[str], size: int
 ) -> int:

@@ -19,6 +19,14 @@ SETTINGS: List[Dict[str, Any]] = [
     {"span_network": True},
     {"conv_kind": "full", "conv_residual": False},
     {"type_inputs": True, "type_embeddings": False, "type_lstm": True},
+    {
+        "type_inputs": True,
+        "type_embeddings": False,
+        "type_lstm": True,
+        "span_network": True,
+        "conv_kind": "full",
+        "conv_residual": False,
+    },
 ]
 
 
