@@ -24,13 +24,6 @@ from .helpers import invoke, run
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> str:
-    path = tmp_path / "model"
-    trained("span_biaffine").to_disk(path)
-    return str(path)
-
-
-@pytest.fixture
 def data(tmp_path: Path) -> str:
     return str(write_corpus(tmp_path, trained("span_biaffine")))
 

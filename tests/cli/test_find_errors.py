@@ -22,13 +22,6 @@ WRONG = [(NESTED[0][0], [(0, 4, "PER"), (1, 2, "GPE")]), *NESTED[1:3]]
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> str:
-    path = tmp_path / "model"
-    trained("span_biaffine").to_disk(path)
-    return str(path)
-
-
-@pytest.fixture
 def data(tmp_path: Path) -> Path:
     """The training data of the model, with a wrong label and a span that is missing."""
     return write_corpus(tmp_path, trained("span_biaffine"), WRONG)

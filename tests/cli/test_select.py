@@ -12,18 +12,11 @@ from spacy_spanner.cli.select import parse_weights
 from spacy_spanner.corpus.tasks import TOOLS
 
 from ..evaluation.test_predicting import ruler
-from ..helpers import NESTED, trained
+from ..helpers import NESTED
 from .helpers import run
 
 COURT, BOSTON, RAIN = (text for text, _ in NESTED[:3])
 UNKNOWN = "Ana Ruiz of the US Supreme Boston and Leon met Friday Court."
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> str:
-    path = tmp_path / "model"
-    trained("span_biaffine").to_disk(path)
-    return str(path)
 
 
 @pytest.fixture

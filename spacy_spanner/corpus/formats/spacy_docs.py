@@ -53,14 +53,16 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         ]
         yield Record(path.name, number, mentions, lost=lost, doc=doc)
     if options.from_key and 0 < missing == number:
-        existing = ", ".join(sorted(groups)) or "none"
-        message = Errors.SP087.format(
-            source=path.name, key=options.from_key, existing=existing
-        )
-        raise ValueError(message)
+        raise ValueError(_no_such_group(path, options.from_key, groups))
     if missing:
         without = amount(missing, "document has", "documents have")
         note(f"{path.name}: {without} neither spans nor entities")
+
+
+def _no_such_group(path: Path, key: str, existing: Set[str]) -> str:
+    """RETURNS (str): the message of SP087."""
+    names = ", ".join(sorted(existing)) or "none"
+    return Errors.SP087.format(source=path.name, key=key, existing=names)
 
 
 def _take_group(doc: Doc, source: str, key: str) -> Optional[List[Span]]:

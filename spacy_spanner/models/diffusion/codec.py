@@ -230,7 +230,7 @@ class DiffusionCodec(SpanCodec):
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
-        """Denoise pure noise in `steps` steps, and report the spans of every step.
+        """Denoise pure noise in `steps` steps, and report spans as `report` says.
 
         thresholds (Tensor): (label,)
         RETURNS (Candidates): of each span its best label, at or above its threshold.
