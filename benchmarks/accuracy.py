@@ -16,6 +16,7 @@ from common import (
     to_examples,
     train_from_start,
 )
+from corpora import draw
 from measuring import in_fresh_process, peak_memory_mb, write_json
 from options import DATA, DATASET, ENCODER, OUTPUT, SYSTEMS
 from spacy.language import Language
@@ -49,19 +50,22 @@ def measure(
     encoder: str,
     settings: Dict[str, Any],
     later: Sequence[str],
+    share: float = 1.0,
     **budget: Any,
 ) -> List[Dict[str, Any]]:
     """Train a system on the train split and score it on the test split.
 
     settings (Dict[str, Any]): settings of the component that differ from the defaults.
     later (Sequence[str]): settings to change after training, one at a time.
+    share (float): share of the training sentences; each seed draws its own.
     **budget: see `train_from_start`.
     RETURNS (List[Dict[str, Any]]): a row of the table, and one for each later change.
         The model of the last epoch is scored; nothing is chosen on the test split.
     """
     nlp = build_pipeline(system, encoder, settings)
     corpus = read_corpus(dataset, folder, nlp)
-    examples = to_examples(corpus.train)
+    n_train = round(share * len(corpus.train))
+    examples = to_examples(draw(corpus.train, n_train, seed=budget["seed"]))
     seconds = train_from_start(nlp, examples, encoder=encoder, **budget)
     test = to_examples(corpus.test)
     rows = []

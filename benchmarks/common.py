@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 import spacy
+from corpora import CORPORA
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -57,7 +58,10 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(name: str, folder: Path, nlp: Language) -> Corpus:
-    """RETURNS (Corpus): the dataset of that name in the data folder."""
+    """RETURNS (Corpus): a dataset in the data folder, or a demo corpus."""
+    if name not in DATASETS:
+        parts = CORPORA[name].read(folder, nlp, max_sentences=0)
+        return Corpus(parts["train"], parts["test"])
     paths = (folder / relative for relative in DATASETS[name])
     return Corpus(*(list(read_docs(path, nlp, format="conll")) for path in paths))
 
@@ -160,20 +164,23 @@ def start_training(nlp: Language, examples: Sequence[Example], seed: int) -> Opt
     return nlp.initialize(lambda: examples)
 
 
-def falling_rates(nlp: Language, encoder: str, n_steps: int) -> Optimizer:
+def falling_rates(
+    nlp: Language, encoder: str, n_steps: int, head_rate: float = 1e-3
+) -> Optimizer:
     """Make the optimizer for an encoder, with learning rates that decay to 0.
 
+    head_rate (float): the highest rate of the head; with a CNN, of all weights.
     RETURNS (Optimizer): spaCy's Adam for the CNN; for a pretrained encoder, AdamW with
-        5e-5 for the encoder, 1e-3 for the head and 10 % warm-up.
+        5e-5 for the encoder and 10 % warm-up.
     """
     if encoder == "cnn":
         optimizer = nlp.create_optimizer()
-        optimizer.schedules["learn_rate"] = warmup_linear(0.001, 0, n_steps)
+        optimizer.schedules["learn_rate"] = warmup_linear(head_rate, 0, n_steps)
         return optimizer
     warm_up = n_steps // 10
     return make_adamw(
         encoder=warmup_linear(5e-5, warm_up, n_steps),
-        head=warmup_linear(1e-3, warm_up, n_steps),
+        head=warmup_linear(head_rate, warm_up, n_steps),
     )
 
 
@@ -185,15 +192,17 @@ def prepare_training(
     n_steps: int,
     seed: int,
     decay: bool = True,
+    head_rate: float = 1e-3,
 ) -> Optimizer:
     """Initialize a pipeline.
 
+    head_rate (float): see `falling_rates`.
     decay (bool): whether the learning rates decay to 0; otherwise spaCy's default
         optimizer is used.
     RETURNS (Optimizer): the optimizer for that number of steps.
     """
     optimizer = start_training(nlp, examples, seed)
-    return falling_rates(nlp, encoder, n_steps) if decay else optimizer
+    return falling_rates(nlp, encoder, n_steps, head_rate) if decay else optimizer
 
 
 def take_steps(
@@ -228,16 +237,16 @@ def train_from_start(
     epochs: int,
     batch_size: int = 8,
     seed: int = 0,
-    decay: bool = True,
+    **rates: Any,
 ) -> float:
     """Initialize a pipeline and train it.
 
-    decay (bool): see `prepare_training`.
+    **rates: see `prepare_training`.
     RETURNS (float): training time in seconds, without initialization.
     """
     n_steps = epochs * -(-len(examples) // batch_size)
     budget = {"n_steps": n_steps, "seed": seed}
-    optimizer = prepare_training(nlp, examples, encoder=encoder, decay=decay, **budget)
+    optimizer = prepare_training(nlp, examples, encoder=encoder, **rates, **budget)
     start = time.perf_counter()
     for _ in take_steps(nlp, examples, optimizer, batch_size=batch_size, **budget):
         pass

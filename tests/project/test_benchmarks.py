@@ -124,6 +124,43 @@ def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
         assert f"| {factory} |" in page
 
 
+VARIANTS = """
+first:
+  title: With and without
+  all: {model: span_biaffine, dataset: genia, encoder: cnn, epochs: 4}
+  rows:
+    "paper, half":
+      {paper: ace05, share: 0.5, settings: {max_width: 1}, reference: 65.0,
+       later: ["threshold=1.0"]}
+second:
+  title: Not asked for
+  all: {model: span_biaffine, dataset: genia, encoder: cnn, epochs: 4}
+  rows: {"default": {}}
+"""
+
+
+@pytest.mark.slow
+def test_variants_trains_once_and_writes_the_means(data: Path, tmp_path: Path) -> None:
+    table, page = tmp_path / "variants.yml", tmp_path / "variants.md"
+    table.write_text(VARIANTS, encoding="utf8")
+    words = [sys.executable, BENCHMARKS / "variants.py", data, table, "--only", "first"]
+    words += ["--seeds", "0,1", "--results", tmp_path / "results", "--page", page]
+    printed = [
+        subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    ]
+    assert printed[0].count(", seed ") == 2 and printed[1].count(", seed ") == 0
+    lines = page.read_text(encoding="utf8").splitlines()
+    assert lines[0] == "## With and without"
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[4:]]
+    names = ["paper, half", "paper, half, threshold=1.0"]
+    assert [row[:2] for row in rows] == [[name, "2"] for name in names]
+    assert [row[-2] for row in rows] == ["65.0", ""]
+    for path in (tmp_path / "results").iterdir():
+        first, later = json.loads(path.read_text(encoding="utf8"))["results"]
+        assert later["r"] == 0 and first["r"] < 0.9  # entities of two tokens are lost
+
+
 @pytest.mark.slow
 def test_offset_labels_measures_every_class_and_decoding(
     data: Path, tmp_path: Path
