@@ -1,5 +1,6 @@
 """Fixtures that all tests may use."""
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -17,6 +18,13 @@ TRIED = "cases tried"
 settings.register_profile("repeat", derandomize=True)
 settings.register_profile("explore", derandomize=False)
 settings.load_profile("repeat")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """RETURNS (int): workers of `-n auto`. Tests wait for processes that they start, and
+    more workers than cores fill this time.
+    """
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True, scope="session")
