@@ -21,8 +21,8 @@ settings.load_profile("repeat")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """RETURNS (int): workers of `-n auto`. Tests wait for processes that they start, and
-    more workers than cores fill this time.
+    """RETURNS (int): workers of `-n auto`: one more than cores, because tests wait for
+    processes that they start.
     """
     return (os.cpu_count() or 1) + 1
 

@@ -213,6 +213,10 @@ class ComponentWarnings:
         "spaCy {version} stores span groups in a format that spacy-spanner does not "
         "know, so spaCy packs them itself. The files are correct, but it takes longer."
     )
+    SW085 = (
+        "'{component}': the settings {first} and {second} contradict each other: "
+        "{why}. Change one of them; training goes on as they are."
+    )
     SW146 = (
         "The settings of the component {place} are not those that were stored with its "
         "weights. If you have edited them, store the pipeline again; otherwise the "

@@ -7,7 +7,7 @@ their annotation are the same for all models and are not its concern.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -61,6 +61,14 @@ class Candidates(NamedTuple):
         """
         window, start, last = (column[cell] for column in columns)
         return cls(window, start, last + 1, label, scores[cell, label])
+
+
+class Contradiction(NamedTuple):
+    """Two settings with their values, of which one makes the other useless, and why."""
+
+    first: str
+    second: str
+    why: str
 
 
 DECISIONS = ("threshold", "argmax")
@@ -148,6 +156,14 @@ class SpanCodec(Settings, ABC):
             completes a sentence about "spans", such as "longer than 5". Shape: (span,)
         """
         return {}
+
+    def contradictions(self, module: nn.Module) -> List[Contradiction]:
+        """Find settings of codec and module that make each other useless; by default,
+        there are none.
+
+        RETURNS (List[Contradiction]): what to warn of.
+        """
+        return []
 
     def learnable(self, spans: SpanTable) -> SpanTable:
         """RETURNS (SpanTable): the gold spans that are not lost, in the order given."""

@@ -4,6 +4,7 @@
 `add_label` or `[initialize.components]` can give. spaCy passes a placeholder then.
 """
 
+import warnings
 from itertools import islice
 from typing import Any, Callable, Iterable, List, Optional, Sequence
 
@@ -13,7 +14,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 
+from ..errors import Warnings
 from ..layers.doc_arrays import is_placeholder
+from ..layers.torch_shim import torch_module
+from ..models.codec import SpanCodec
 from .config_checks import check_config
 from .gold import GoldReader
 from .shared_keys import warn_of_deleted_spans
@@ -56,6 +60,7 @@ def initialize(
         check_config(nlp, pipe, get_examples)
     head.set_dim("nO", len(wanted))
     pipe.model.initialize(X=_sample(get_examples(), pipe))
+    _warn_of_contradictions(codec, torch_module(head.shims[0]), pipe.name)
 
 
 def known_labels(
@@ -89,6 +94,15 @@ def _record_size(cfg: Any, found: Survey) -> None:
     cfg.pop("trained_on", None)
     if found.n_examples:
         cfg["trained_on"] = found.counts
+
+
+def _warn_of_contradictions(codec: SpanCodec, module: Any, name: str) -> None:
+    """Warn (SW085) of settings that make each other useless."""
+    for pair in codec.contradictions(module):
+        message = Warnings.SW085.format(
+            component=name, first=pair.first, second=pair.second, why=pair.why
+        )
+        warnings.warn(message, stacklevel=3)
 
 
 def _sample(examples: Iterable[Example], pipe: Any) -> List[Doc]:

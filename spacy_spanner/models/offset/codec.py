@@ -25,12 +25,14 @@ from ..blocks.padded_rows import to_device
 from ..codec import (
     DECISIONS,
     Candidates,
+    Contradiction,
     SpanCodec,
     WindowBatch,
     all_labels,
     only_best_class,
 )
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
+from .module import OffsetSettings
 from .offsets import CENTER, OffsetClasses, SoftCellLabels, smooth_cells
 
 LOSS_CELLS = ("spans", "grid", "mirrored_grid")
@@ -118,6 +120,30 @@ class OffsetCodec(SpanCodec):
             distance=self.smoothing_distance,
         )
         return mirror(entries) if self.loss_cells == "mirrored_grid" else entries
+
+    def contradictions(self, module: nn.Module) -> List[Contradiction]:
+        """RETURNS (List[Contradiction]): votes without offsets, and embeddings of the
+        half of the grid where only one half is scored.
+        """
+        settings: Any = module.settings
+        found = []
+        if self.decoding != "centers_only" and not settings.max_offset:
+            first = f'decoding = "{self.decoding}"'
+            why = "votes come from offsets, so that only centers are predicted"
+            found.append(Contradiction(first, "model.max_offset = 0", why))
+        # The default embedding is constant too, but costs next to nothing.
+        chosen = settings.span_network or (
+            settings.region_embedding != OffsetSettings.region_embedding
+        )
+        one_half = self.loss_cells == "spans" and not settings.conv_layers
+        if chosen and one_half and settings.region_embedding:
+            first = f"model.region_embedding = {settings.region_embedding}"
+            why = (
+                "without the other half of the grid in the loss or in convolutions, "
+                "all cells have the same embedding"
+            )
+            found.append(Contradiction(first, 'loss_cells = "spans"', why))
+        return found
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor

@@ -105,6 +105,7 @@ class OffsetModule(nn.Module):
         """
         super().__init__()
         width, dropout = settings.hidden_width, settings.dropout
+        self.settings = settings
         self.classes = settings.classes
         self.scores_per_pair = _numbers_per_pair(settings, n_labels)
         rates = {"dropout": dropout, "input_dropout": settings.input_dropout}

@@ -1,7 +1,8 @@
 """The architecture of the offset network: its settings, and encoders with prompts."""
 
+import warnings
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import pytest
 from spacy.language import Language
@@ -63,6 +64,38 @@ def test_types_without_vectors_say_which_settings_contradict(
     assert name in str(raised.value) and "type_inputs" in str(raised.value)
 
 
+GRID = {"loss_cells": "grid"}
+
+
+@pytest.mark.parametrize(
+    "model,settings,named",
+    [
+        ({"max_offset": 0}, {"decoding": "votes"}, ["votes", "max_offset"]),
+        ({"span_network": True}, {}, ["region_embedding", "loss_cells"]),
+        ({"region_embedding": 7}, {}, ["region_embedding", "loss_cells"]),
+        ({"max_offset": 0}, {}, []),
+        ({"span_network": True}, GRID, []),
+        ({"region_embedding": 7, "conv_layers": 1}, {}, []),
+        ({"region_embedding": 0, "span_network": True}, {}, []),
+        ({}, {}, []),
+    ],
+)
+def test_settings_that_make_each_other_useless_are_warned_of(
+    model: Dict[str, Any], settings: Dict[str, Any], named: List[str]
+) -> None:
+    nlp = blank_pipeline(
+        FACTORY,
+        **settings,
+        model={**small_model(FACTORY), "region_embedding": 20, **model},
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train(nlp, make_examples(nlp, NESTED), updates=0)
+    found = [str(one.message) for one in caught if "SW085" in str(one.message)]
+    assert len(found) == bool(named)
+    assert all(name in text for name in named for text in found)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -90,7 +123,7 @@ def test_settings_out_of_their_limits(settings: Dict[str, Any]) -> None:
         ({"max_offset": 3, "offset_sides": "start"}, 8),
         ({"region_embedding": 0, "distance_embedding": 0, "conv_layers": 2}, 10),
         ({"lstm_width": 0, "conv_layers": 3, "conv_types": True}, 10),
-        ({"span_network": True, "lstm_width": 0}, 10),
+        ({"span_network": True, "lstm_width": 0, "region_embedding": 0}, 10),
         ({"conv_kind": "full", "conv_layers": 2, "conv_residual": False}, 10),
     ],
 )
