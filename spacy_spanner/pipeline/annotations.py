@@ -3,15 +3,16 @@
 Labels are strings on documents and ids everywhere else; this file converts.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
 from ..settings import SpanSettings
-from ..spans.overlap import by_length, by_preference, choose_in_order, conflicts
-from ..spans.table import SpanTable
+from ..spans.conflicts import conflict_with_any
+from ..spans.overlap import by_length, by_preference, choose_in_order
+from ..spans.table import Ints, SpanTable
 from .span_scores import scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
@@ -155,15 +156,21 @@ def _write_group(
 
 def _without_rivals(entries: list, present: Sequence[Span], overlap: str) -> list:
     """Leave out spans that repeat present ones or conflict with them."""
-    starts = np.asarray([span.start for span in present], dtype=np.int64)
-    ends = np.asarray([span.end for span in present], dtype=np.int64)
+    own, others = _boundaries([span for span, _ in entries]), _boundaries(present)
+    rivals = conflict_with_any(*own, *others, overlap)
     taken = {_document_order(span) for span in present}
     return [
-        (span, score)
-        for span, score in entries
-        if _document_order(span) not in taken
-        and not conflicts(span.start, span.end, starts, ends, overlap).any()
+        entry
+        for entry, rival in zip(entries, rivals.tolist())
+        if not rival and _document_order(entry[0]) not in taken
     ]
+
+
+def _boundaries(spans: Sequence[Span]) -> Tuple[Ints, Ints]:
+    """RETURNS (Tuple[Ints, Ints]): starts and ends. Shapes: (span,)"""
+    rows = np.asarray([(span.start, span.end) for span in spans], dtype=np.int64)
+    starts, ends = rows.reshape(-1, 2).T
+    return starts, ends
 
 
 def _document_order(span: Span) -> tuple:

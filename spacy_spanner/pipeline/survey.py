@@ -14,7 +14,7 @@ from ..errors import Errors
 from ..layers.doc_arrays import sentence_starts
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
-from ..spans.overlap import conflicts
+from ..spans.conflicts import count_overlaps, cross_any
 from ..spans.table import Bools, SpanTable
 from ..spans.windows import WindowPlan, plan_windows, spans_in_windows
 from .annotations import GoldSpans, annotated_spans, gold_spans
@@ -135,12 +135,13 @@ def count_conflicts(found: Survey, overlap: str) -> int:
     """RETURNS (int): number of gold spans that may not be kept together with another
     one of their document, by an overlap policy.
     """
-    itself = overlap == "flat"  # a span overlaps, but does not cross itself
-    return sum(
-        int(conflicts(start, end, spans.start, spans.end, overlap).sum()) > itself
-        for spans in (gold.spans for _, gold in found.gold)
-        for start, end, _, _ in spans.rows()
-    )
+    if overlap == "any":
+        return 0
+    columns = [gold.spans[:2] * 2 for _, gold in found.gold]
+    if overlap == "nested":
+        return sum(int(cross_any(*both).sum()) for both in columns)
+    # Each span overlaps itself.
+    return sum(int((count_overlaps(*both) > 1).sum()) for both in columns)
 
 
 def plan_docs(docs: Sequence[Doc], settings: SpanSettings) -> WindowPlan:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Bools, Ints
+from .table import Ints
 
 IntLike = Union[int, Ints]
 
@@ -74,18 +74,6 @@ def diamond(distance: int) -> Tuple[Ints, Ints]:
     start = np.concatenate([step, distance - step, -step, step - distance])
     last = np.concatenate([distance - step, -step, step - distance, step])
     return start, last
-
-
-def overlaps(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:
-    """RETURNS (Bools): whether each span shares a token with `(start, end)`."""
-    return (starts < end) & (start < ends)
-
-
-def crosses(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> Bools:
-    """RETURNS (Bools): whether each span overlaps `(start, end)` without nesting."""
-    return ((starts < start) & (start < ends) & (ends < end)) | (
-        (start < starts) & (starts < end) & (end < ends)
-    )
 
 
 def iou(start: IntLike, end: IntLike, starts: Ints, ends: Ints) -> NDArray:

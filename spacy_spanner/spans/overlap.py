@@ -1,26 +1,16 @@
 """Overlap policies: which spans are kept together, and in which order they come."""
 
+from typing import Tuple
+
 import numpy as np
 
-from .geometry import IntLike, crosses, overlaps
+from .conflicts import conflict_with_any
 from .table import Bools, Floats, Ints, SpanTable
 
 OVERLAP_POLICIES = ("flat", "nested", "any")
 
-
-def conflicts(
-    start: IntLike, end: IntLike, starts: Ints, ends: Ints, policy: str
-) -> Bools:
-    """Compare spans with `(start, end)` under an overlap policy.
-
-    policy (str): "flat" (no shared token), "nested" (no crossing) or "any".
-    RETURNS (Bools): True for spans that may not be kept together with `(start, end)`.
-    """
-    if policy == "flat":
-        return overlaps(start, end, starts, ends)
-    if policy == "nested":
-        return crosses(start, end, starts, ends)
-    return np.zeros(np.shape(starts), dtype=bool)
+# Spans that are visited one by one before all others are compared with those kept.
+BLOCK = 1024
 
 
 def in_document_order(spans: SpanTable) -> SpanTable:
@@ -102,11 +92,42 @@ def choose_in_order(spans: SpanTable, policy: str) -> SpanTable:
     """
     if policy == "any" or spans.n_spans < 2:
         return spans
-    choose = _choose_flat if policy == "flat" else _choose_nested
-    return spans.take(choose(spans.start, spans.end))
+    first, same = _boundaries(spans)
+    kept = np.zeros(spans.n_spans, dtype=bool)
+    kept[first[_choose(spans.start[first], spans.end[first], policy)]] = True
+    # Of equal spans, which do not cross, all or none are kept.
+    return spans.take(kept if policy == "flat" else kept[same])
 
 
-def _choose_flat(starts: Ints, ends: Ints) -> Bools:
+def _boundaries(spans: SpanTable) -> Tuple[Ints, Ints]:
+    """RETURNS (Tuple[Ints, Ints]): the first row of each pair of boundaries, in their
+    order, and for each row the first with its boundaries. Shapes: (pair,), (span,)
+    """
+    keys = spans.start * (spans.end.max(initial=0) + 1) + spans.end
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    return np.sort(first), first[group]
+
+
+def _choose(starts: Ints, ends: Ints, policy: str) -> Ints:
+    """Visit distinct spans in blocks of growing size. After each, all that conflict
+    with the spans kept in it are dropped at once, so most are never visited.
+
+    RETURNS (Ints): the rows that are kept. (kept,)
+    """
+    visit = _visit_flat if policy == "flat" else _visit_nested
+    left, size = np.arange(len(starts)), BLOCK
+    kept = []
+    while len(left):
+        block, left = left[:size], left[size:]
+        new = block[visit(starts[block], ends[block])]
+        known = starts[new], ends[new]
+        left = left[~conflict_with_any(starts[left], ends[left], *known, policy)]
+        kept.append(new)
+        size *= 2  # so that the number of blocks is logarithmic
+    return np.concatenate(kept)
+
+
+def _visit_flat(starts: Ints, ends: Ints) -> Bools:
     """RETURNS (Bools): spans that share no token with one kept before. (span,)"""
     kept = np.zeros(len(starts), dtype=bool)
     taken = np.zeros(int(ends.max()), dtype=bool)
@@ -117,7 +138,7 @@ def _choose_flat(starts: Ints, ends: Ints) -> Bools:
     return kept
 
 
-def _choose_nested(starts: Ints, ends: Ints) -> Bools:
+def _visit_nested(starts: Ints, ends: Ints) -> Bools:
     """Keep spans that cross none kept before, in time linear in their widths.
 
     A kept span crosses (start, end) if it starts inside and ends after `end`, or ends

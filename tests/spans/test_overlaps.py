@@ -4,16 +4,18 @@ from itertools import combinations
 from random import Random
 from typing import Dict, List, Tuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_spanner.spans import overlap
 from spacy_spanner.spans.overlap import (
     OVERLAP_POLICIES,
     choose_in_order,
     resolve_overlaps,
 )
-from spacy_spanner.spans.table import ScoredSpan, SpanTable
+from spacy_spanner.spans.table import Bools, Ints, ScoredSpan, SpanTable
 
 Row = Tuple[int, int, int, float]
 
@@ -161,6 +163,41 @@ def test_resolve_overlaps_equals_naive_greedy_selection(
 ) -> None:
     chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
     assert chosen == naive_choice(rows, policy)
+
+
+@given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES), st.integers(1, 3))
+def test_resolve_overlaps_in_small_blocks_equals_naive_greedy_selection(
+    rows: List[Row], policy: str, size: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlap, "BLOCK", size)
+        chosen = resolve_overlaps(SpanTable.of(rows), policy).rows()
+    assert chosen == naive_choice(rows, policy)
+
+
+@pytest.mark.parametrize("policy", ["flat", "nested"])
+@pytest.mark.parametrize("n_spans", [4_000, 8_000])
+def test_choose_in_order_visits_only_a_part_of_many_spans(
+    policy: str, n_spans: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visited = []
+    visit = getattr(overlap, f"_visit_{policy}")
+
+    def counting(starts: Ints, ends: Ints) -> Bools:
+        visited.append(len(starts))
+        kept: Bools = visit(starts, ends)
+        return kept
+
+    monkeypatch.setattr(overlap, f"_visit_{policy}", counting)
+    monkeypatch.setattr(overlap, "BLOCK", 64)
+    rng = np.random.default_rng(0)
+    start = rng.integers(0, n_spans // 10, n_spans)
+    end = start + rng.integers(2, 30, n_spans)
+    score = np.zeros(n_spans, dtype=np.float32)
+    choose_in_order(SpanTable(start, end, start, score), policy)
+    # A part of the spans that does not grow with their number.
+    assert sum(visited) < 0.2 * n_spans
+    assert len(visited) < 10
 
 
 @given(candidate_lists(), st.sampled_from(OVERLAP_POLICIES))

@@ -5,8 +5,8 @@ from typing import Tuple
 import numpy as np
 import pytest
 
-from spacy_spanner.spans.geometry import crosses, iou, overlaps
-from spacy_spanner.spans.overlap import OVERLAP_POLICIES, conflicts
+from spacy_spanner.spans.conflicts import conflict_with_any
+from spacy_spanner.spans.geometry import iou
 
 RELATIONS = [
     pytest.param((1, 3), (1, 3), True, False, id="equal"),
@@ -33,29 +33,10 @@ def test_relations_of_two_spans(
 ) -> None:
     if swap:
         a, b = b, a
-    starts, ends = np.asarray([b[0]]), np.asarray([b[1]])
-    assert overlaps(*a, starts, ends).tolist() == [overlapping]
-    assert crosses(*a, starts, ends).tolist() == [crossing]
-    assert conflicts(*a, starts, ends, "flat").tolist() == [overlapping]
-    assert conflicts(*a, starts, ends, "nested").tolist() == [crossing]
-    assert conflicts(*a, starts, ends, "any").tolist() == [False]
-
-
-def test_conflicts_compares_with_each_of_many_spans() -> None:
-    starts, ends = np.asarray([0, 1, 3, 4]), np.asarray([2, 2, 6, 5])
-    assert conflicts(1, 4, starts, ends, "flat").tolist() == [True, True, True, False]
-    assert conflicts(1, 4, starts, ends, "nested").tolist() == [
-        True,
-        False,
-        True,
-        False,
-    ]
-
-
-@pytest.mark.parametrize("policy", OVERLAP_POLICIES)
-def test_conflicts_with_no_spans_is_empty(policy: str) -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert conflicts(0, 1, none, none, policy).tolist() == []
+    spans = [np.asarray([number]) for number in (*a, *b)]
+    assert conflict_with_any(*spans, "flat").tolist() == [overlapping]
+    assert conflict_with_any(*spans, "nested").tolist() == [crossing]
+    assert conflict_with_any(*spans, "any").tolist() == [False]
 
 
 @pytest.mark.parametrize(
