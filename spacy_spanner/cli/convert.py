@@ -45,6 +45,9 @@ SENTENCES = typer.Option("given", help="Sentences: given, one, lines, rules, non
 WINDOW = typer.Option("sentence", help="Unit that entities cannot cross: sentence, doc")
 CHARACTERS = typer.Option(False, "--characters", help="Make every character a token")
 SPLIT = typer.Option(False, "--split-sentences", help="Make every sentence a document")
+CONTEXT = typer.Option(
+    0, help="Sentences around each to store with it, with --split-sentences"
+)
 SET_ENTS = typer.Option("off", help="Also write doc.ents: off, longest")
 SHARD = typer.Option(500_000, min=1, help="Tokens per file, if the target is a folder")
 LOST = typer.Option(None, help="CSV file for lost entities; default: TARGET.lost.csv")
@@ -75,6 +78,7 @@ def convert_cli(
     window: str = WINDOW,
     characters: bool = CHARACTERS,
     split_sentences: bool = SPLIT,
+    context: int = CONTEXT,
     set_ents: str = SET_ENTS,
     shard_tokens: int = SHARD,
     lost: Optional[Path] = LOST,

@@ -25,6 +25,7 @@ from .sentences import (
     Part,
     copy_spans,
     crosses,
+    keep_neighbours,
     lost_by_splitting,
     set_sentences,
     split_annotated,
@@ -174,11 +175,13 @@ def _parts(
     """
     if not options.split_sentences or not starts:
         yield Part(doc, 0)
-    elif record.doc is None:
-        yield from split_words(doc, starts)
+        return
+    if record.doc is None:
+        parts = split_words(doc, starts)
     else:
         lost.add(lost_by_splitting(record, starts, options.spans_key))
-        yield from split_annotated(doc, starts, options.spans_key)
+        parts = split_annotated(doc, starts, options.spans_key)
+    yield from keep_neighbours(parts, options.context) if options.context else parts
 
 
 class _Existing(NamedTuple):

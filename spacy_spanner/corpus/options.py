@@ -94,6 +94,8 @@ class DocOptions:
         component with this window can neither learn nor predict; "doc" keeps them.
     characters (bool): make every character a token.
     split_sentences (bool): make every sentence a document.
+    context (int): with `split_sentences`, the number of sentences on each side to store
+        with each document, for encoders that read them as context.
     set_ents (str): "longest" also writes the longest non-overlapping entities to
         `doc.ents`.
     min_score (Optional[float]): leave out entities with a lower score, but keep those
@@ -106,11 +108,26 @@ class DocOptions:
     window: str = "sentence"
     characters: bool = False
     split_sentences: bool = False
+    context: int = 0
     set_ents: str = "off"
     min_score: Optional[float] = None
 
     def __post_init__(self) -> None:
         _check(self)
+        if self.context < 0:
+            raise ValueError(
+                Errors.SP062.format(
+                    name="context", value=self.context, choices="at least 0"
+                )
+            )
+        if self.context and not self.split_sentences:
+            raise ValueError(
+                Errors.SP030.format(
+                    first=f"--context {self.context}",
+                    second="no --split-sentences",
+                    why="whole documents contain the neighbours of their sentences",
+                )
+            )
 
 
 READ_DEFAULTS = ReadOptions()

@@ -19,6 +19,7 @@ from spacy.attrs import LENGTH, SPACY
 from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, DocBin, Span, SpanGroup
 
+from ..encoders.surroundings import NEIGHBOURS, set_neighbours
 from .records import CROSSING, Lost, Record
 
 _LINE = re.compile(r"^(?=.*\S)", flags=re.MULTILINE)
@@ -78,12 +79,29 @@ def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[P
         yield part
 
 
+def keep_neighbours(parts: Iterable[Part], context: int) -> Iterator[Part]:
+    """Store the sentences around each sentence with it.
+
+    parts (Iterable[Part]): the sentences of a document.
+    context (int): number of sentences on each side, at least 1.
+    YIELDS (Part): the sentences.
+    """
+    found = list(parts)
+    words = [[token.text for token in part.doc] for part in found]
+    for index, part in enumerate(found):
+        before = words[max(index - context, 0) : index]
+        set_neighbours(part.doc, before, words[index + 1 : index + 1 + context])
+        yield part
+
+
 def _own_data(doc: Doc) -> Dict[Any, Any]:
     """RETURNS (Dict[Any, Any]): the user data of a sentence, without that of tokens and
-    spans of other sentences.
+    spans of other sentences, and without the neighbours of the whole document.
     """
 
     def is_own(key: Any) -> bool:
+        if key == NEIGHBOURS:
+            return False
         if not (isinstance(key, tuple) and len(key) == 4 and key[0] == "._."):
             return True
         start, end = key[2:]

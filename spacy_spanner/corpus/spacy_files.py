@@ -46,14 +46,15 @@ def pack_groups(doc: Doc, packer: Packer) -> bytes:
 
 
 class LeanDocBin(DocBin):
-    """A `DocBin` for documents with only words, sentences, spans and entities.
+    """A `DocBin` for documents with only words, sentences, spans, entities and the
+    neighbours of sentences.
 
     with_ents (bool): store `doc.ents` too.
     """
 
     def __init__(self, *, with_ents: bool = False) -> None:
         attrs = LEAN_ATTRS + ENT_ATTRS if with_ents else LEAN_ATTRS
-        super().__init__(attrs=attrs)
+        super().__init__(attrs=attrs, store_user_data=True)
         self._known: Set[int] = set()
         self._packer = Packer(use_bin_type=True)
         self._packs_as_spacy: Optional[bool] = None  # known from the first spans on
@@ -65,6 +66,7 @@ class LeanDocBin(DocBin):
         self.spaces.append(doc.to_array(SPACY).astype(bool).reshape(-1, 1))
         self.flags.append({"has_unknown_spaces": doc.has_unknown_spaces})
         self.cats.append({})
+        self.user_data.append(self._packer.pack(doc.user_data))
         strings = doc.vocab.strings
         new = set(tokens[:, self.attrs.index(ORTH)].tolist()) - self._known
         self._known |= new

@@ -18,12 +18,13 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
 from ..errors import Errors
-from ..layers.doc_arrays import TypedVectors, sentence_starts, split_rows
+from ..layers.doc_arrays import TypedVectors, split_rows
 from ..layers.torch_shim import switch
 from ..settings import Settings, at_least, expand, one_of, optional, setting, text
 from ..spans.table import Ints
 from .pretrained import PretrainedShim
 from .segments import Segment, plan_segments
+from .surroundings import Surroundings, with_neighbours
 from .word_pieces import (
     N_SPECIAL,
     PieceBatch,
@@ -53,7 +54,9 @@ class TransformerSettings(Settings):
     pooling (str): how to combine the pieces of a token: "mean", "max" or "first".
         Tokens without pieces, such as white space, get zeros.
     layers (int): number of last layers to average.
-    context (int): neighbouring sentences on each side to encode as context only.
+    context (int): neighbouring sentences on each side to encode as context only: those
+        of the document or, around a document that is a single sentence of a text, those
+        that were stored with it.
     prompts (int): number of learned pieces per label that precede the text. The span
         model gets their outputs as vectors of the labels (see `TypedVectors`). Needs a
         span model that owns the encoder and reads them (`type_inputs` of span_offset).
@@ -167,8 +170,9 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
     RETURNS (Encoded): vectors in the order of the documents.
     """
     module = switch(shim.module, is_train)
-    text = split_text(shim, docs)
-    segments = all_segments(shim, docs, text, options)
+    read = [with_neighbours(doc, options["context"]) for doc in docs]
+    text = split_text(shim, read)
+    segments = all_segments(shim, read, text, options)
     batches = list(
         batch_segments(
             segments,
@@ -179,13 +183,16 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
         )
     )
     device = next(module.parameters()).device
-    flat = torch.zeros(sum(map(len, docs)), shim.width, device=device)
+    flat = torch.zeros(text.token_start[-1], shim.width, device=device)
+    own = torch.as_tensor(own_tokens(read, text), device=device)
     segment = owner_of_tokens(segments)
     if not batches:
-        return Encoded(flat, None, segment)
+        return Encoded(flat[own], None, segment)
     parts = [_encode_batch(shim, batch, options["pooling"]) for batch in batches]
     token = torch.as_tensor(np.concatenate([b.token for b in batches]), device=device)
     flat = flat.index_copy(0, token, torch.cat([vectors for vectors, _ in parts]))
+    if len(own) < len(flat):
+        flat = flat[own]
     if not shim.n_prompts:
         return Encoded(flat, None, segment)
     order = torch.as_tensor(restore_order(batches), device=device)
@@ -194,16 +201,27 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
     return Encoded(flat, by_label, segment)
 
 
-def split_text(shim: PretrainedShim, docs: InT) -> PieceText:
-    """RETURNS (PieceText): word pieces of the documents' tokens."""
-    words = [[token.text for token in doc] for doc in docs]
-    return join_pieces(encode_words(shim.tokenizer, words), list(map(len, docs)))
+def split_text(shim: PretrainedShim, read: List[Surroundings]) -> PieceText:
+    """RETURNS (PieceText): word pieces of documents and their neighbours."""
+    words = [one.words for one in read]
+    return join_pieces(encode_words(shim.tokenizer, words), list(map(len, words)))
+
+
+def own_tokens(read: List[Surroundings], text: PieceText) -> Ints:
+    """RETURNS (Ints): positions of the documents' own tokens in the text. (token,)"""
+    ranges = [
+        np.arange(first + one.start, first + one.end)
+        for one, first in zip(read, text.token_start)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
 
 def all_segments(
-    shim: PretrainedShim, docs: InT, text: PieceText, options: Any
+    shim: PretrainedShim, read: List[Surroundings], text: PieceText, options: Any
 ) -> List[Segment]:
-    """RETURNS (List[Segment]): segments of all documents, in order."""
+    """RETURNS (List[Segment]): segments of all documents, in order, without those of
+    neighbours.
+    """
     max_pieces = min(options["max_pieces"], shim.max_pieces)
     room = max_pieces - N_SPECIAL - shim.n_prompts
     if room < 1:
@@ -214,15 +232,16 @@ def all_segments(
         )
     return [
         segment
-        for index, doc in enumerate(docs)
+        for index, one in enumerate(read)
         for segment in plan_segments(
             index,
             text.words_of(index),
-            len(doc),
-            sentence_starts(doc),
+            len(one.words),
+            one.sentence_starts,
             context=options["context"],
             max_pieces=room,
         )
+        if one.start <= segment.start < one.end
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 from spacy.language import Language
 from spacy.training import Corpus, Example
 
+from ..encoders.surroundings import copy_neighbours
 from ..errors import Errors
 from ..pipeline.component import SpanRecognizer
 from ..pipeline.shared_keys import group_written_by
@@ -78,7 +79,8 @@ def span_components(nlp: Language) -> Dict[str, Any]:
 def read_corpus(
     path: Path, nlp: Language, key: str = DEFAULT_SPANS_KEY
 ) -> List[Example]:
-    """RETURNS (List[Example]): the annotated documents of a `.spacy` file or a folder.
+    """RETURNS (List[Example]): the annotated documents of a `.spacy` file or a folder,
+    with the neighbours that were stored with sentences.
 
     nlp (Language): the pipeline, which creates the documents to predict.
     key (str): the span group with the gold spans.
@@ -93,6 +95,8 @@ def read_corpus(
         raise ValueError(Errors.SP072.format(path=path, problem=problem)) from error
     if not examples:
         raise ValueError(Errors.SP072.format(path=path, problem="has no documents"))
+    for example in examples:
+        copy_neighbours(example.reference, example.predicted)
     annotated = annotated_examples(examples, key)
     if not annotated:
         groups = sorted({name for eg in examples for name in eg.reference.spans})

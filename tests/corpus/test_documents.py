@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from spacy_spanner.corpus.documents import to_docs
 from spacy_spanner.corpus.options import DocOptions, ReadOptions
 from spacy_spanner.corpus.records import Lost, LostSpans, Mention, Record, by_characters
+from spacy_spanner.encoders.surroundings import NEIGHBOURS, set_neighbours
 
 from .util import spans_of
 
@@ -188,6 +189,36 @@ def test_sentences_by_rules_keep_paragraphs_of_the_file(blank: Language) -> None
     record = text("A title We won. They lost.", sentence_starts=[0, 8])
     (doc,), _ = build(record, blank, sentences="rules")
     assert [sent.text for sent in doc.sents] == ["A title", "We won.", "They lost."]
+
+
+def neighbours(doc: Doc) -> Any:
+    return doc.user_data.get(NEIGHBOURS)
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_split_sentences_keeps_neighbours(blank: Language, existing: bool) -> None:
+    record = tokens(words=["a", "b", "c", "d"], sentence_starts=[0, 1, 3])
+    if existing:
+        whole = Doc(blank.vocab, words=record.words, sent_starts=[1, 1, 0, 1])
+        set_neighbours(whole, [["of", "another"]], [["split"]])
+        record = Record("a.spacy", 1, (), doc=whole)
+    docs, _ = build(record, blank, split_sentences=True, context=1)
+    assert [neighbours(doc) for doc in docs] == [
+        [[], [["b", "c"]]],
+        [[["a"]], [["d"]]],
+        [[["b", "c"]], []],
+    ]
+    docs, _ = build(record, blank, split_sentences=True, context=2)
+    assert neighbours(docs[2]) == [[["a"], ["b", "c"]], []]
+    docs, _ = build(record, blank, split_sentences=True)
+    assert [neighbours(doc) for doc in docs] == [None] * 3
+
+
+def test_neighbours_without_sentences_of_their_own() -> None:
+    with pytest.raises(ValueError, match=r"SP030.*--context 1.*--split-sentences"):
+        DocOptions(context=1)
+    with pytest.raises(ValueError, match=r"SP062.*--context.*-1"):
+        DocOptions(context=-1, split_sentences=True)
 
 
 def test_split_sentences_makes_documents_with_their_entities(blank: Language) -> None:
