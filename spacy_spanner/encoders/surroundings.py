@@ -1,7 +1,8 @@
 """The sentences around a document that is a single sentence of a longer text.
 
-Corpora are often split into sentences, to learn from batches of them. An encoder that reads
-neighbouring sentences as context finds them here, where it would not find them in the text.
+Corpora are often split into sentences, to learn from batches of them. An encoder that
+reads neighbouring sentences as context does not find them in the text of the document,
+but in its user data.
 """
 
 from itertools import accumulate, chain

@@ -50,7 +50,7 @@ def test_augmenter_of_a_config_keeps_neighbours(corpus: Path) -> None:
     assert [read(example) for example in examples] == [None] * 3
 
 
-def test_augmenter_leaves_documents_without_neighbours(tmp_path: Path) -> None:
+def test_augmenter_leaves_documents_without_neighbours() -> None:
     doc = NLP("Ann left.")
     augment = registry.augmenters.get("spacy_spanner.neighbours.v1")()
     (example,) = augment(NLP, Example(NLP.make_doc(doc.text), doc))

@@ -142,7 +142,7 @@ def test_transformer_learns_from_stored_neighbours(tiny_bert: Path) -> None:
     docs = [doc_of(words, sent_starts=STARTS), doc_of([])]
     expected = weight_gradients(model, docs)
     get_shim(model).module.zero_grad()
-    vectors, backprop = model(as_sentences(words, 1), is_train=True)
+    _, backprop = model(as_sentences(words, 1), is_train=True)
     gradient = np.random.default_rng(0).normal(size=(8, WIDTH)).astype("f")
     backprop(np.split(gradient, 4))
     for name, parameter in get_shim(model).module.named_parameters():
