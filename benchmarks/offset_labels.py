@@ -8,11 +8,9 @@ scores the cells of the grid by their most probable class; the second scores ent
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence
 
-import numpy as np
 import spacy
-import torch
 import typer
 from common import (
     ENCODERS,
@@ -24,94 +22,25 @@ from common import (
     train_from_start,
 )
 from measuring import write_json
-from numpy.typing import NDArray
 from options import DATA, DATASET, OUTPUT
 from spacy.language import Language
 from spacy.training import Example
-from torch import nn
 from wasabi import table
 
+from spacy_spanner.evaluation.cell_classes import class_scores, count_cells
 from spacy_spanner.evaluation.scorer import score_spans
-from spacy_spanner.layers.span_model import measure_loss
-from spacy_spanner.models.codec import WindowBatch
-from spacy_spanner.models.offset.codec import (
-    OffsetCodec,
-    OffsetTargets,
-    score_cells,
-)
 from spacy_spanner.models.offset.decoding import DECODINGS
-from spacy_spanner.models.offset.offsets import label_cells
-from spacy_spanner.pipeline.gold import GoldReader, read_batch
-from spacy_spanner.pipeline.state import MadeSettings
-from spacy_spanner.spans.geometry import enumerate_spans, find_cells
 
 FACTORY = "span_offset"
-BATCH_SIZE = 8
 
 
-class CellCounter:
-    """Replaces the codec and counts cells instead of computing a loss."""
-
-    def __init__(self) -> None:
-        codec = OffsetCodec()
-        self.targets, self.lost = codec.targets, codec.lost
-        self.found: List[NDArray[np.int64]] = []
-
-    def loss(
-        self, module: nn.Module, batch: WindowBatch, targets: OffsetTargets
-    ) -> torch.Tensor:
-        """RETURNS (Tensor): 0; records the counts (gold class, predicted class)."""
-        classes: Any = module.classes
-        cells = enumerate_spans(batch.lengths)
-        logits, _ = score_cells(module, batch, cells)
-        predicted = logits.argmax(dim=-1).flatten().cpu().numpy()
-        gold = np.zeros_like(predicted)
-        entries = label_cells(targets.gold, lengths=batch.lengths, classes=classes)
-        row = find_cells(cells, entries.window, entries.start, entries.last)
-        gold[row * logits.shape[1] + entries.label] = entries.offset
-        size = classes.n_classes
-        pairs = np.bincount(gold * size + predicted, minlength=size * size)
-        self.found.append(pairs.reshape(size, size))
-        return logits.new_zeros(())
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """The sum over all batches. Shape: (gold class, predicted class)"""
-        return np.sum(self.found, axis=0)
-
-
-def count_cells(pipe: Any, examples: Sequence[Example]) -> NDArray[np.int64]:
-    """RETURNS (NDArray): number of cells by gold class and predicted class."""
-    counter: Any = CellCounter()
-    for first in range(0, len(examples), BATCH_SIZE):
-        batch = examples[first : first + BATCH_SIZE]
-        docs = [example.predicted for example in batch]
-        made, reader = MadeSettings(pipe.settings, counter), GoldReader(pipe.name)
-        work, gold = read_batch(batch, made, pipe.label_ids, reader, pipe.rng)
-        measure_loss(pipe.model, docs, work, gold)
-    counts: NDArray[np.int64] = counter.counts
-    return counts
-
-
-def prf(hits: float, n_predicted: float, n_gold: float) -> Tuple[float, float, float]:
-    """RETURNS (Tuple[float, float, float]): precision, recall, F1."""
-    precision = hits / n_predicted if n_predicted else 0.0
-    recall = hits / n_gold if n_gold else 0.0
-    total = precision + recall
-    return precision, recall, 2 * precision * recall / total if total else 0.0
-
-
-def by_class(counts: NDArray[np.int64], names: Sequence[str]) -> List[Dict[str, Any]]:
+def by_class(nlp: Language, examples: Sequence[Example]) -> List[Dict[str, Any]]:
     """RETURNS (List[Dict[str, Any]]): a row for each class, and one for all classes."""
-    predicted, gold, hits = counts.sum(axis=0), counts.sum(axis=1), counts.diagonal()
-    chosen = {name: slice(row, row + 1) for row, name in enumerate(names, start=1)}
-    chosen["all"] = slice(1, None)
-    rows = []
-    for name, part in chosen.items():
-        support = int(gold[part].sum())
-        p, r, f = prf(hits[part].sum(), predicted[part].sum(), support)
-        rows.append({"class": name, "p": p, "r": r, "f": f, "support": support})
-    return rows
+    scores = class_scores(count_cells(nlp, FACTORY, examples))
+    return [
+        {"class": name, **{x: row[x] for x in "prf"}, "support": row["gold"]}
+        for name, row in scores.items()
+    ]
 
 
 def by_decoding(nlp: Language, examples: Sequence[Example]) -> List[Dict[str, Any]]:
@@ -163,10 +92,8 @@ def main(
     else:
         nlp = spacy.load(pipeline)
         corpus = read_corpus(dataset, data, nlp)
-    pipe: Any = nlp.get_pipe(FACTORY)
-    head: Any = pipe.model.get_ref("output_layer").shims[0]
     examples = to_examples(corpus.test)
-    cells = by_class(count_cells(pipe, examples), head.module.classes.names)
+    cells = by_class(nlp, examples)
     spans = by_decoding(nlp, examples)
     print_rows("cells", cells)
     print_rows("entities", spans)

@@ -4,6 +4,7 @@ from spacy.cli import app as spacy_app
 
 from . import (  # noqa: F401 (each adds its commands)
     analyze,
+    analyze_models,
     analyze_training,
     annotate,
     convert,

@@ -22,6 +22,7 @@ app.add_typer(analyze)
 OUTPUT = typer.Option(
     None, "--output", "-o", help="Folder for the figure and its data; default: print"
 )
+MODELS = typer.Argument(..., help="One or more trained pipelines")
 COMPONENT = typer.Option("", "--component", help="Component, if there are several")
 
 
@@ -54,12 +55,16 @@ def landscape_cli(
         walk: Dict[str, Any] = {"n_points": points, "seed": seed, "track": track}
         data = loss_landscape(nlp, name, splits, **walk)
         show_table(landscape_table(data))
+        msg.text(
+            f"Along the line, {data['moved']:,} parameters are moved. "
+            f"{data['still']:,} stay as trained: biases, norms, and other components"
+        )
         write_analysis(output, "landscape", data, landscape_figure)
 
 
 @analyze.command("lengths")
 def lengths_cli(
-    models: List[str] = typer.Argument(..., help="One or more trained pipelines"),
+    models: List[str] = MODELS,
     data: Path = typer.Option(..., "--data", "-d", help="Annotated documents"),
     output: Optional[Path] = OUTPUT,
     spans_key: Optional[str] = KEY,
@@ -156,26 +161,32 @@ def show_table(table: "Table") -> None:
 
 
 def write_analysis(
-    output: Optional[Path], name: str, data: Any, draw: Callable[[Any], Any]
+    output: Optional[Path],
+    name: str,
+    data: Any,
+    draw: Optional[Callable[[Any], Any]] = None,
 ) -> None:
     """Write data as JSON, and the figure as PNG and SVG, all at once.
 
     output (Optional[Path]): the folder; without it, nothing is written.
     name (str): name of the files.
     data (Any): the data.
-    draw (Callable): makes the figure of the data. Without matplotlib, there is none.
+    draw (Optional[Callable]): makes the figure of the data, if it has one. Without
+        matplotlib, there is none.
     """
     from ..evaluation.report.figures.style import can_draw, save_figure
     from ..files import staged_folder, write_json
 
     if output is None:
         return
+    drawn = draw is not None and can_draw()
     with staged_folder(output) as folder:
         write_json(folder / f"{name}.json", data)
-        if can_draw():
+        if draw is not None and drawn:
             save_figure(draw(data), folder, name)
-    msg.good(f"Wrote {output / name}.json{', .png and .svg' if can_draw() else ''}")
-    warn_without_figures()
+    msg.good(f"Wrote {output / name}.json{', .png and .svg' if drawn else ''}")
+    if draw is not None:
+        warn_without_figures()
 
 
 def warn_without_figures() -> None:

@@ -30,6 +30,8 @@ def add_command(
     values: Any,
     make_variants: Callable[[Any, str], List[Any]],
     finish: Callable[[Path, Accounts], None],
+    *,
+    curves: bool = False,
 ) -> None:
     """Add an analysis that trains.
 
@@ -37,6 +39,7 @@ def add_command(
     values (Any): the option that says what differs between trainings.
     make_variants (Callable): the trainings of a plan, by the value of that option.
     finish (Callable): writes the figure and its data from the accounts of trainings.
+    curves (bool): see `Plan`.
     """
 
     @analyze.command(name, help=about, context_settings=TAKES_OVERRIDES)
@@ -50,14 +53,34 @@ def add_command(
         gpu_id: int = GPU,
         code_path: Optional[Path] = CODE,
     ) -> None:
-        from ..jobs.search.search import run_variants
-        from ..jobs.search.trials import Plan
-        from ..jobs.spacy_commands import parse_config_overrides
-
         with ready(gpu_id, code_path, folder=output):
-            plan = Plan(config, parse_config_overrides(ctx.args), test, component)
-            variants = make_variants(plan, values)
-            finish(output, run_variants(plan, variants, output, track=track))
+            plan = make_plan(config, ctx.args, test, component, curves)
+            train_variants(plan, make_variants(plan, values), output, finish)
+
+
+def make_plan(
+    config: Path, extra: List[str], test: Optional[Path], component: str, curves: bool
+) -> Any:
+    """RETURNS (Plan): the common settings of trainings.
+
+    extra (List[str]): arguments that override the config.
+    """
+    from ..jobs.search.trials import Plan
+    from ..jobs.spacy_commands import parse_config_overrides
+
+    return Plan(config, parse_config_overrides(extra), test, component, curves)
+
+
+def train_variants(
+    plan: Any,
+    variants: List[Any],
+    output: Path,
+    finish: Callable[[Path, Accounts], None],
+) -> None:
+    """Train the variants that are missing in the folder, and finish the analysis."""
+    from ..jobs.search.search import run_variants
+
+    finish(output, run_variants(plan, variants, output, track=track))
 
 
 def vary(default: str) -> Tuple[Any, Callable[[Any, str], List[Any]]]:
@@ -110,12 +133,31 @@ def with_each_seed(plan: Any, text: str) -> List[Any]:
     return seed_variants(parse_numbers(text, "seeds", least=1))
 
 
-def with_less_data(plan: Any, text: str) -> List[Any]:
-    """RETURNS (List[Variant]): a training for each size of the data and each seed."""
+@analyze.command("sizes", context_settings=TAKES_OVERRIDES)
+def sizes_cli(
+    ctx: typer.Context,
+    config: Path = CONFIG,
+    output: Path = OUTPUT,
+    seeds: str = typer.Option("0", "--seeds", help="Comma-separated seeds"),
+    vary: str = typer.Option(
+        "", "--vary", help="Setting of the config and its values: a line for each"
+    ),
+    test: Optional[Path] = TEST,
+    component: str = COMPONENT,
+    gpu_id: int = GPU,
+    code_path: Optional[Path] = CODE,
+) -> None:
+    """Plot F1 for 12.5% to 100% of the training documents."""
+    from ..evaluation.settings_grid import parse_axis
     from ..jobs.search.one_trial import count_documents
     from ..jobs.search.variants import size_variants
 
-    return size_variants(count_documents(plan), parse_numbers(text, "seeds", least=1))
+    with ready(gpu_id, code_path, folder=output):
+        plan = make_plan(config, ctx.args, test, component, curves=False)
+        numbers = parse_numbers(seeds, "seeds", least=1)
+        axis = parse_axis(vary) if vary else None
+        variants = size_variants(count_documents(plan), numbers, axis)
+        train_variants(plan, variants, output, write_sizes)
 
 
 def write_training(output: Path, runs: Accounts) -> None:
@@ -160,9 +202,13 @@ def write_sizes(output: Path, runs: Accounts) -> None:
     from ..jobs.search.summaries import by_name, summarize
 
     points = {name: summarize(group)["f"] for name, group in by_name(runs).items()}
+    lines: Dict[str, Dict[str, Any]] = {}
+    for name, point in points.items():
+        share, _, setting = name.partition(", ")
+        lines.setdefault(setting, {})[share] = point
     data = {"summary": points, "runs": runs}
     show_table(means_table("training documents", points))
-    write_analysis(output, "sizes", data, lambda _: sizes_figure(points))
+    write_analysis(output, "sizes", data, lambda _: sizes_figure(lines))
 
 
 add_command(
@@ -170,6 +216,7 @@ add_command(
     "Plot loss and F1 on the dev data over training, for values of a setting.",
     *vary("0.0,0.1"),
     write_training,
+    curves=True,
 )
 add_command(
     "calibration",
@@ -183,11 +230,4 @@ add_command(
     seeds("0,1,2"),
     with_each_seed,
     write_seeds,
-)
-add_command(
-    "sizes",
-    "Plot F1 for 12.5% to 100% of the training documents.",
-    seeds("0"),
-    with_less_data,
-    write_sizes,
 )

@@ -135,6 +135,10 @@ class DataErrors:
         "{existing}. Choose one of these with --from-key, or leave it out to read "
         "entities in doc.ents."
     )
+    SP093 = (
+        "The model of '{component}' has no classes besides its labels, so there is "
+        "nothing to count. Use 'analyze classes' for a span_offset component."
+    )
     SP141 = (
         "The component '{component}' has no setting boundary_smoothing, which is "
         "varied by default. Choose another setting and its values, such as --vary "

@@ -4,6 +4,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence
 
 import numpy as np
 
+from .cases import Case, CaseSpan
 from .counts import shortest_length
 from .tables import mean_and_spread, percent, readable
 
@@ -67,16 +68,67 @@ def grid_table(data: Dict[str, Any]) -> Table:
     return Table([*settings, "F1", "words per second"], rows)
 
 
+def classes_table(scores: Dict[str, Dict[str, Any]]) -> Table:
+    """RETURNS (Table): scores of each class; see `cell_classes.class_scores`."""
+    rows = [
+        [name, *(percent(row[key]) for key in "prf"), f"{row['gold']:,}"]
+        for name, row in scores.items()
+    ]
+    return Table(["class", "P", "R", "F1", "cells"], rows)
+
+
+def costs_table(by_model: Dict[str, Dict[str, Any]]) -> Table:
+    """RETURNS (Table): parameters, F1 and speed; see `model_costs`."""
+    rows = [
+        [
+            name,
+            *(f"{count:,}" for count in row["parameters"].values()),
+            percent(row["f"]),
+            f"{row['words_per_second']:,.0f}",
+        ]
+        for name, row in by_model.items()
+    ]
+    parts = ["encoder", "head", "other components"]
+    return Table(["parameters", *parts, "F1", "words per second"], rows)
+
+
+def case_table(case: Case, models: Sequence[str]) -> Table:
+    """RETURNS (Table): the spans of a sentence. A pipeline that has a span shows its
+    score, or "yes" without one; errors are marked with an exclamation mark.
+    """
+    rows = [
+        [
+            f"{span.text} ({span.label})",
+            "yes" if span.gold else "-",
+            *(_case_cell(span, model) for model in models),
+        ]
+        for span in case.spans
+    ]
+    return Table(["span", "gold", *models], rows)
+
+
+def _case_cell(span: CaseSpan, model: str) -> str:
+    mark = "!" if span.is_wrong(model) else ""
+    if model not in span.scores:
+        return f"-{mark}"
+    score = span.scores[model]
+    return ("yes" if score is None else f"{score:.2f}") + mark
+
+
 def training_table(runs: Sequence[Dict[str, Any]]) -> Table:
-    """RETURNS (Table): the last loss and the last and best F1 of each training."""
+    """RETURNS (Table): the last losses, and the last and best F1, of each training; on
+    the development data, unless the column says "train".
+    """
     rows = []
     for run in runs:
         last = run["history"][-1]
         known = [row["f"] for row in run["history"] if row["f"] is not None]
-        best = percent(max(known, default=None))
-        step, loss = str(last["step"]), f"{last['loss']:.4g}"
-        rows.append([run["name"], step, loss, percent(last["f"]), best])
-    return Table(["training", "steps", "loss", "F1", "best F1"], rows)
+        losses = [last["loss"], last["smoothed_loss"], last["train_loss"]]
+        shares = [last["train_f"], last["f"], max(known, default=None)]
+        numbers = [*(f"{loss:.4g}" for loss in losses), *map(percent, shares)]
+        rows.append([run["name"], str(last["step"]), *numbers])
+    losses = ["loss", "loss as trained", "train loss"]
+    return Table(["training", "steps", *losses, "train F1", "F1", "best F1"], rows)
 
 
 def calibration_table(panels: Sequence[Dict[str, Any]]) -> Table:

@@ -18,6 +18,7 @@ from torch import Tensor
 from ..errors import Errors
 from ..layers.torch_shim import torch_module
 from ..training.owners import torch_shims
+from .model_costs import count_parameters
 from .predicting import Track, span_components, untracked
 from .scorer import annotated_examples
 
@@ -97,7 +98,8 @@ def loss_landscape(
     n_points (int): number of positions from -1 to 1; odd to include the trained
         weights.
     seed (int): seed of the direction.
-    RETURNS (Dict[str, Any]): `positions`, and `losses` by part.
+    RETURNS (Dict[str, Any]): `positions`, `losses` by part, and how many parameters
+        were `moved` and how many were left `still`, those of other components too.
     """
     pipe: Any = nlp.get_pipe(name)
     parts = {part: prepare_examples(nlp, name, egs) for part, egs in splits.items()}
@@ -115,7 +117,15 @@ def loss_landscape(
     finally:
         for weight, origin in zip(weights, centre):
             weight.write(origin)
-    return {"component": name, "positions": positions, "losses": losses, "seed": seed}
+    moved = sum(int(np.prod(values.shape)) for values in centre)
+    return {
+        "component": name,
+        "positions": positions,
+        "losses": losses,
+        "seed": seed,
+        "moved": moved,
+        "still": sum(count_parameters(nlp, name)) - moved,
+    }
 
 
 def find_component(nlp: Language, name: str = "") -> str:
@@ -145,15 +155,17 @@ def prepare_examples(
     return [Example(doc, eg.reference) for doc, eg in zip(docs, kept)]
 
 
-def mean_loss(pipe: Any, examples: Sequence[Example]) -> float:
-    """Compute the loss on hard targets, with the same random numbers each time.
+def mean_loss(pipe: Any, examples: Sequence[Example], *, hard: bool = True) -> float:
+    """Compute the loss, with the same random numbers each time.
 
     examples (Sequence[Example]): see `prepare_examples`.
+    hard (bool): whether targets are not smoothed; otherwise they are as in training.
     RETURNS (float): mean over batches, weighted by their number of documents; within a
         batch, the mean over windows. 0 without documents.
     """
     cfg, rng = dict(pipe.cfg), pipe.rng
-    pipe.cfg.update({name: value for name, value in HARD.items() if name in cfg})
+    if hard:
+        pipe.cfg.update({name: value for name, value in HARD.items() if name in cfg})
     pipe.rng = np.random.default_rng(0)
     total = 0.0
     try:

@@ -2,7 +2,6 @@
 such as the steps and the spans of a diffusion model.
 """
 
-import time
 from typing import Any, Dict, List, NamedTuple, Sequence
 
 import numpy as np
@@ -11,8 +10,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import Errors
-from .predicting import Track, predict, untracked
-from .scorer import score_spans
+from .model_costs import measure_run
+from .predicting import Track, untracked
 
 
 class Axis(NamedTuple):
@@ -64,7 +63,7 @@ def settings_grid(
     try:
         for row, column in track(pairs, total=len(pairs), what="Predicting"):
             pipe.cfg.update({rows.setting: row, columns.setting: column})
-            cells.append(_measure(nlp, examples, saved["spans_key"]))
+            cells.append(measure_run(nlp, examples, saved["spans_key"]))
     finally:
         pipe.cfg.update(saved)
     shape = len(rows.values), len(columns.values)
@@ -81,12 +80,3 @@ def _require_setting(name: str, pipe: Any, setting: str) -> None:
         raise ValueError(
             Errors.SP080.format(component=name, setting=setting, settings=settings)
         )
-
-
-def _measure(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:
-    start = time.perf_counter()
-    found = predict(nlp, examples)
-    seconds = time.perf_counter() - start
-    n_words = sum(len(example.predicted) for example in found)
-    scores = score_spans(found, spans_key=key)
-    return {"f": scores[f"spans_{key}_f"], "words_per_second": n_words / seconds}

@@ -71,6 +71,17 @@ class Contradiction(NamedTuple):
     why: str
 
 
+class ClassCounts(NamedTuple):
+    """Cells by their gold class and their most probable class.
+
+    names (List[str]): of the classes; the first is that of cells without meaning.
+    counts (Ints): Shape: (gold class, predicted class)
+    """
+
+    names: List[str]
+    counts: Ints
+
+
 DECISIONS = ("threshold", "argmax")
 
 
@@ -169,6 +180,16 @@ class SpanCodec(Settings, ABC):
         """RETURNS (SpanTable): the gold spans that are not lost, in the order given."""
         masks = list(self.lost(spans).values())
         return spans.take(~np.any(masks, axis=0)) if masks else spans
+
+    def count_classes(
+        self, module: nn.Module, batch: WindowBatch, targets: Any
+    ) -> Optional[ClassCounts]:
+        """Count how well the module tells classes that are no labels, such as offsets;
+        by default, there are none.
+
+        RETURNS (Optional[ClassCounts]): the counts of all cells of the batch.
+        """
+        return None
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         """Change the scores of candidates by comparing those of a window, on the host;

@@ -41,23 +41,28 @@ def test_commands_write_data_and_figures(plan: Plan, tmp_path: Path) -> None:
     words = words_of(plan, tmp_path)
     vary = f"components.{NAME}.label_smoothing=0.0,0.1"
     printed = run("analyze", "training", *words, "--vary", vary)
-    assert re.search(r"\nlabel_smoothing = 0\.1 +1 +[\d.]+ ", printed)
+    row = r"\nlabel_smoothing = 0\.1 +1 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ "
+    assert re.search(row, printed)
     where = ("--vary", vary, "--test", plan.test)
     printed = run("analyze", "calibration", *words, *where)
     assert re.search(r"\nlabel_smoothing = 0\.1 +[\d.]+ +[\d.-]+\n", printed)
     printed = run("analyze", "seeds", *words, "--seeds", "0,1")
     assert "f: " in printed and "±" in printed
-    printed = run("analyze", "sizes", *words)
-    assert re.search(r"\n12\.5% +[\d.]+\n", printed)
+    printed = run("analyze", "sizes", *words, "--vary", vary)
+    assert re.search(r"\n12\.5%, label_smoothing = 0\.1 +[\d.]+\n", printed)
     names = {"training", "calibration", "seeds", "sizes"}
     expected = {f"{name}.{end}" for name in names for end in ("json", "png", "svg")}
     assert {path.name for path in tmp_path.iterdir()} == expected | {"trials"}
-    assert len(srsly.read_json(tmp_path / "training.json")) == 2
+    for run_of in srsly.read_json(tmp_path / "training.json"):
+        first = run_of["history"][0]
+        # Train and dev are the same documents here.
+        assert first["train_loss"] == pytest.approx(first["loss"], rel=1e-4)
+        assert first["smoothed_loss"] != pytest.approx(first["loss"], rel=1e-4)
     calibration = srsly.read_json(tmp_path / "calibration.json")
     assert [row["name"] for row in calibration][1] == "label_smoothing = 0.1"
     assert all("reliability" in row for row in calibration)
     assert len(srsly.read_json(tmp_path / "seeds.json")["runs"]) == 2
-    assert len(srsly.read_json(tmp_path / "sizes.json")["summary"]) == 5
+    assert len(srsly.read_json(tmp_path / "sizes.json")["summary"]) == 10
 
 
 def test_setting_is_chosen_by_the_model(

@@ -17,6 +17,7 @@ from spacy_spanner.evaluation.landscape import (
     random_direction,
     weights_of,
 )
+from spacy_spanner.evaluation.model_costs import count_parameters
 from spacy_spanner.evaluation.report.figures.analyses import (
     grid_figure,
     landscape_figure,
@@ -110,6 +111,9 @@ def test_landscape_is_lowest_at_the_trained_weights(
     )
     assert min(losses[0], losses[-1]) > 2 * losses[2]
     assert found["losses"]["none"] == [0.0] * 5
+    costs = count_parameters(nlp, NAME)
+    assert found["moved"] + found["still"] == sum(costs)
+    assert 0 < found["still"] < found["moved"]
     assert pipe.to_bytes() == before
     assert landscape_figure(found).axes[0].lines[0].get_ydata()[2] == losses[2]
 

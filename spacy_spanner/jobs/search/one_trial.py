@@ -7,8 +7,19 @@ import os
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+)
 
 from spacy.language import Language
 from spacy.training import Example
@@ -81,7 +92,8 @@ def run_trial(
     variant = Variant(order["name"], {}, order["later"])
     test = None if order["test"] is None else Path(order["test"])
     # The config of the trial contains all overrides.
-    plan = Plan(folder / CONFIG, {}, test, order["component"])
+    curves = order.get("curves", False)
+    plan = Plan(folder / CONFIG, {}, test, order["component"], curves)
     keep = folder / MODEL if order["keep_model"] else None
     result = train_variant(plan, variant, track=track, watch=watch, keep=keep)
     result["overrides"] = order["overrides"]
@@ -104,15 +116,16 @@ def train_variant(
     watch (Watch): called with each row of the history at once.
     keep (Optional[Path]): folder for the best pipeline.
     RETURNS (Dict[str, Any]): the account of the training: its `name`, the `component`
-        that was scored, the `overrides`, the `history` (`step`, `epoch`, `loss`, `p`,
-        `r`, `f` on the development data), all `scores` of the best model there ("dev")
-        and on the "test" data, the same after "later" changes, and the `seconds`.
+        that was scored, the `overrides`, the `history` (see `train_recorded`), all
+        `scores` of the best model on the development data ("dev") and on the "test"
+        data, the same after "later" changes, and the `seconds`.
     """
     start = time.perf_counter()
     nlp = init_nlp(plan.config_of(variant))
     name = find_component(nlp, plan.component)
     history = []
-    for row in train_recorded(nlp, name, what=variant.name, track=track):
+    curves = plan.curves
+    for row in train_recorded(nlp, name, variant.name, track=track, curves=curves):
         history.append(row)
         watch(row)
     if keep is not None:
@@ -153,19 +166,22 @@ def score_parts(nlp: Language, name: str, plan: Plan) -> Dict[str, Dict[str, Any
 
 
 def train_recorded(
-    nlp: Language, name: str, *, what: str, track: Track
+    nlp: Language, name: str, what: str, *, track: Track, curves: bool = False
 ) -> Iterator[Dict[str, Any]]:
     """Train as `spacy train` does; in the end the pipeline is the best one seen.
 
     name (str): the component whose loss is measured.
     what (str): the training, for the display of progress.
-    YIELDS (Dict[str, Any]): one row for each look at the development data.
+    curves (bool): see `Plan`.
+    YIELDS (Dict[str, Any]): one row for each look at the development data: `step`,
+        `epoch`, `loss` on hard targets, `p`, `r`, `f`; and what `train_curves` returns.
     """
     settings = training_settings(nlp)
     for callback in storing_callbacks(settings["before_update"]):
         callback.writes = False  # all trainings of a search have the same folder
     pipe: Any = nlp.get_pipe(name)
     key, dev = pipe.cfg["spans_key"], read_dev(nlp)
+    sample = read_train(nlp, limit=len(dev)) if curves else []
     steps = run_steps(nlp, settings, *data_of(nlp, settings))
     best = b""
     for _, info, is_best in track(steps, total=settings["max_steps"] + 1, what=what):
@@ -174,13 +190,32 @@ def train_recorded(
         if is_best:
             best = nlp.to_bytes()
         scores = info["other_scores"]
+        prepared = prepare_examples(nlp, name, dev)
         yield {
             "step": info["step"],
             "epoch": info["epoch"],
-            "loss": mean_loss(pipe, prepare_examples(nlp, name, dev)),
+            "loss": mean_loss(pipe, prepared),
             **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
+            **(train_curves(nlp, name, prepared, sample) if curves else {}),
         }
     nlp.from_bytes(best)
+
+
+def train_curves(
+    nlp: Language, name: str, dev: Sequence[Example], sample: Sequence[Example]
+) -> Dict[str, float]:
+    """RETURNS (Dict[str, float]): `smoothed_loss` on the development data with the
+    targets of training; `train_loss` on hard targets and `train_f` on training data.
+
+    dev (Sequence[Example]): as the component `name` gets them.
+    sample (Sequence[Example]): training data.
+    """
+    pipe: Any = nlp.get_pipe(name)
+    return {
+        "smoothed_loss": mean_loss(pipe, dev, hard=False),
+        "train_loss": mean_loss(pipe, prepare_examples(nlp, name, sample)),
+        "train_f": scores_of(nlp, sample, pipe.cfg["spans_key"])["f"] or 0.0,
+    }
 
 
 def count_documents(plan: Plan) -> int:
@@ -192,9 +227,19 @@ def count_documents(plan: Plan) -> int:
 
 def read_dev(nlp: Language) -> List[Example]:
     """RETURNS (List[Example]): the development data of a pipeline's config."""
+    return list(_corpus_of(nlp, "dev_corpus")(nlp))
+
+
+def read_train(nlp: Language, *, limit: int) -> List[Example]:
+    """RETURNS (List[Example]): the first documents of the training data of a config."""
+    return list(islice(_corpus_of(nlp, "train_corpus")(nlp), limit))
+
+
+def _corpus_of(nlp: Language, name: str) -> Callable[[Language], Iterable[Example]]:
     config = nlp.config.interpolate()
-    (corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
-    return list(corpus(nlp))
+    (corpus,) = resolve_dot_names(config, [config["training"][name]])
+    found: Callable[[Language], Iterable[Example]] = corpus
+    return found
 
 
 def scores_of(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:

@@ -36,12 +36,15 @@ class Plan(NamedTuple):
     overrides (Dict[str, Any]): settings that differ from it in all trainings.
     test (Optional[Path]): documents to score the best model on, once.
     component (str): whose loss and scores are kept; not needed where there is one.
+    curves (bool): whether loss and scores on the training data, and the loss on
+        smoothed targets, are measured at each evaluation, too.
     """
 
     config: Path
     overrides: Dict[str, Any]
     test: Optional[Path] = None
     component: str = ""
+    curves: bool = False
 
     def config_of(self, variant: Variant) -> Config:
         """RETURNS (Config): the whole config of a training."""
@@ -113,6 +116,7 @@ def opened_trials(
         for variant, config in zip(variants, configs):
             order = _order(plan, variant, machine, keep_models)
             content = [config.to_str(), *data, order["later"], plan.component, *scored]
+            content += ["curves"] * plan.curves
             text = json.dumps(content, sort_keys=True)
             name = hashlib.sha256(text.encode("utf8")).hexdigest()[:ID_LENGTH]
             trial = Trial(variant, output / TRIALS / name)
@@ -133,6 +137,7 @@ def _order(
         **variant._asdict(),
         "later": dict(variant.later),
         "component": plan.component,
+        "curves": plan.curves,
         "test": None if plan.test is None else str(plan.test),
         "keep_model": keep_model,
         "folder": os.getcwd(),  # where relative paths start from

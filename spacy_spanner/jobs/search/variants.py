@@ -2,7 +2,7 @@
 
 from itertools import product
 from types import MappingProxyType
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ...evaluation.tables import readable
 
@@ -65,11 +65,22 @@ def seed_variants(seeds: Sequence[int]) -> List[Variant]:
 
 
 def size_variants(
-    n_docs: int, seeds: Sequence[int], fractions: Sequence[float] = FRACTIONS
+    n_docs: int,
+    seeds: Sequence[int],
+    axis: Optional[Tuple[str, Sequence[Any]]] = None,
+    fractions: Sequence[float] = FRACTIONS,
 ) -> List[Variant]:
-    """RETURNS (List[Variant]): one training for each seed and share of the documents,
-    the first ones of all `n_docs`.
+    """RETURNS (List[Variant]): one training for each seed, value of the setting, and
+    share of the documents, the first ones of all `n_docs`.
+
+    axis (Optional[Tuple[str, Sequence[Any]]]): a setting and its values.
     """
     limits = {f"{x:.1%}": max(1, round(x * n_docs)) for x in fractions}
-    variants = [Variant(name, {LIMIT: limit}) for name, limit in limits.items()]
-    return with_seeds(variants, seeds)
+    sizes = [Variant(name, {LIMIT: limit}) for name, limit in limits.items()]
+    if axis is not None:
+        sizes = [
+            Variant(f"{size.name}, {one.name}", {**size.overrides, **one.overrides})
+            for one in sweep(*axis)
+            for size in sizes
+        ]
+    return with_seeds(sizes, seeds)

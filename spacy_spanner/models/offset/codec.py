@@ -25,6 +25,7 @@ from ..blocks.padded_rows import to_device
 from ..codec import (
     DECISIONS,
     Candidates,
+    ClassCounts,
     Contradiction,
     SpanCodec,
     WindowBatch,
@@ -33,7 +34,7 @@ from ..codec import (
 )
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
 from .module import OffsetSettings
-from .offsets import CENTER, OffsetClasses, SoftCellLabels, smooth_cells
+from .offsets import CENTER, OffsetClasses, SoftCellLabels, label_cells, smooth_cells
 
 LOSS_CELLS = ("spans", "grid", "mirrored_grid")
 
@@ -144,6 +145,23 @@ class OffsetCodec(SpanCodec):
             )
             found.append(Contradiction(first, 'loss_cells = "spans"', why))
         return found
+
+    def count_classes(
+        self, module: nn.Module, batch: WindowBatch, targets: OffsetTargets
+    ) -> ClassCounts:
+        """RETURNS (ClassCounts): spans and types by the class of their offset."""
+        classes: Any = module.classes
+        cells = enumerate_spans(batch.lengths)
+        logits, _ = score_cells(module, batch, cells)
+        predicted = logits.argmax(dim=-1).flatten().cpu().numpy()
+        entries = label_cells(targets.gold, lengths=batch.lengths, classes=classes)
+        row = find_cells(cells, entries.window, entries.start, entries.last)
+        gold = np.zeros_like(predicted)
+        gold[row * logits.shape[1] + entries.label] = entries.offset
+        size = classes.n_classes
+        pairs = np.bincount(gold * size + predicted, minlength=size * size)
+        names = ["out of range", *classes.names]
+        return ClassCounts(names, pairs.reshape(size, size))
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor

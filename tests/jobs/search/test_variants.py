@@ -55,4 +55,7 @@ def test_variants_of_seeds_and_sizes() -> None:
     limits = [variant.overrides["corpora.train.limit"] for variant in sizes]
     assert limits == [2, 2, 4, 4, 8, 8, 12, 12, 16, 16]
     assert [variant.name for variant in sizes][::4] == ["12.5%", "50.0%", "100.0%"]
+    lines = size_variants(16, [0], ("a.b", [1, 2]))
+    assert [lines[0].name, lines[5].name] == ["12.5%, b = 1", "12.5%, b = 2"]
+    assert lines[5].overrides == {"corpora.train.limit": 2, "a.b": 2, "system.seed": 0}
     assert size_variants(1, [0])[0].overrides["corpora.train.limit"] == 1

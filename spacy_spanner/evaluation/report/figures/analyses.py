@@ -30,19 +30,27 @@ def line_style(place: int) -> Dict[str, Any]:
 
 @style.styled
 def training_figure(runs: Sequence[Dict[str, Any]]) -> "Figure":
-    """Draw loss and F1 on development data during training, one line per run.
+    """Draw losses and F1 during training: a line per run, thin on training data.
 
     runs (Sequence[Dict[str, Any]]): runs with `name` and `history`.
     """
-    figure, (losses, scores) = style.new_figure(height=5.0, heights=[1, 1])
+    figure, panels = style.new_figure(height=7.0, heights=[1, 1, 1])
+    curves = [("loss", "train_loss"), ("smoothed_loss", ""), ("f", "train_f")]
     for place, run in enumerate(runs):
         steps = [row["step"] for row in run["history"]]
-        line = {**line_style(place), "label": run["name"]}
-        losses.plot(steps, [row["loss"] for row in run["history"]], **line)
-        scores.plot(steps, [row["f"] for row in run["history"]], **line)
-    losses.set_yscale("log")
-    losses.set_title("loss on hard targets, development data")
-    scores.set_title("F1, development data")
+        line = line_style(place)
+        for panel, (on_dev, on_train) in zip(panels, curves):
+            values = [row[on_dev] for row in run["history"]]
+            panel.plot(steps, values, label=run["name"], **line)
+            if on_train:
+                values = [row[on_train] for row in run["history"]]
+                panel.plot(steps, values, **{**line, "linewidth": 0.7})
+    hard, smoothed, scores = panels
+    hard.set_yscale("log")
+    hard.set_title("loss on hard targets, thin: training data")
+    smoothed.set_yscale("log")
+    smoothed.set_title("loss as trained, development data")
+    scores.set_title("F1, thin: training data")
     style.percent_axis(scores)
     scores.set_xlabel("steps")
     scores.legend(loc="lower right")
@@ -129,6 +137,21 @@ def grid_figure(data: Dict[str, Any]) -> "Figure":
     return figure
 
 
+@style.styled
+def costs_figure(by_model: Dict[str, Dict[str, Any]]) -> "Figure":
+    """Draw F1 of several models against their speed; see `model_costs`."""
+    figure, axes = style.new_figure()
+    for place, (model, row) in enumerate(by_model.items()):
+        point = {"color": line_style(place)["color"], "marker": "o", "s": 40}
+        axes.scatter(row["words_per_second"], row["f"] or 0.0, label=model, **point)
+    style.percent_axis(axes)
+    axes.set_xscale("log")
+    axes.set_xlabel("words per second")
+    axes.set_ylabel("F1")
+    axes.legend(loc="lower left")
+    return figure
+
+
 def _shade(axes: "Axes", table: List[List[Any]], color: str, form: str) -> None:
     """Draw numbers in cells that are darker for larger numbers."""
     known = [value for line in table for value in line if value is not None]
@@ -141,22 +164,27 @@ def _shade(axes: "Axes", table: List[List[Any]], color: str, form: str) -> None:
 
 
 @style.styled
-def sizes_figure(points: Dict[str, Dict[str, Any]]) -> "Figure":
+def sizes_figure(lines: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
     """Draw F1 against the share of training data, with bars of one standard deviation.
 
-    points (Dict[str, Dict[str, Any]]): `mean` and `sd` of F1 by share, such as "50%".
+    lines (Dict[str, Dict[str, Dict[str, Any]]]): `mean` and `sd` of F1 by share, such
+        as "50%", by the name of the line; "" for a single one.
     """
     figure, axes = style.new_figure()
-    shares = [float(name.rstrip("%")) for name in points]
-    means = [point["mean"] or 0.0 for point in points.values()]
-    spread = [point["sd"] or 0.0 for point in points.values()]
-    axes.errorbar(shares, means, spread, color=style.BLUE, marker="o", ms=4, capsize=3)
-    for share, value in zip(shares, means):
-        text: Dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 9}
-        axes.text(share, value + 0.03, f"{100 * value:.1f}", **text)
+    for place, (name, points) in enumerate(lines.items()):
+        shares = [float(share.rstrip("%")) for share in points]
+        means = [point["mean"] or 0.0 for point in points.values()]
+        spread = [point["sd"] or 0.0 for point in points.values()]
+        line = {**line_style(place), "marker": "o", "ms": 4, "capsize": 3}
+        axes.errorbar(shares, means, spread, label=name or None, **line)
+        for share, value in zip(shares, means):
+            text: Dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 9}
+            axes.text(share, value + 0.03, f"{100 * value:.1f}", **text)
+        axes.set_xticks(shares, [f"{share:g}" for share in shares])
+    if any(lines):
+        axes.legend(loc="lower right")
     style.percent_axis(axes)
     axes.set_xlim(0, 105)
-    axes.set_xticks(shares, [f"{share:g}" for share in shares])
     axes.set_xlabel("percent of the training documents")
     axes.set_ylabel("F1")
     return figure
