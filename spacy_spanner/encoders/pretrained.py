@@ -1,6 +1,5 @@
 """A Hugging Face encoder with its tokenizer: load, run and store it."""
 
-import json
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,14 +12,27 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import Errors
+from ..layers.stored_state import read_message, require_values
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
 from .hub import fetch_options
 from .sources import PACKAGED, Origin, require_transformers, resolve_name
+from .stored_encoder import (
+    NO_FOREIGN_CODE,
+    build_transformer_of,
+    in_full_precision,
+    read_config,
+    read_tokenizer,
+    without_pooler,
+)
 from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
 # Encoders with relative positions accept inputs of any length.
 UNLIMITED = 10**9
+# What `PretrainedShim.to_bytes` stores, and the beginning of names of the weights of
+# the transformer.
+STORED = {"weights": bytes, "prompts": int, "config": str, "tokenizer": dict}
+OWN = "transformer."
 
 
 class PretrainedEncoder(nn.Module):
@@ -168,7 +180,7 @@ class PretrainedShim(TorchShim):
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         path, revision = resolve_name(self.name), self.origin.revision
-        options = fetch_options(path)
+        options = {**fetch_options(path), **NO_FOREIGN_CODE}
         if revision is not None:
             options["revision"] = revision
         try:
@@ -189,8 +201,7 @@ class PretrainedShim(TorchShim):
         n_layers = transformer.config.num_hidden_layers
         limit = Rule(f"at most {n_layers}", lambda value: value <= n_layers)
         require(limit, layers=self.layers)
-        if getattr(transformer, "pooler", None) is not None:
-            transformer.pooler = None
+        transformer = without_pooler(transformer)
         if self.gradient_checkpointing:
             transformer.gradient_checkpointing_enable()
         encoder = PretrainedEncoder(
@@ -228,49 +239,31 @@ class PretrainedShim(TorchShim):
         return srsly.msgpack_dumps(message)
 
     def from_bytes(self, bytes_data: bytes) -> "PretrainedShim":
-        """Rebuild encoder and tokenizer from the bytes alone.
+        """Rebuild encoder and tokenizer from the bytes alone, without running code that
+        comes with them; see `stored_encoder`.
 
         RETURNS (PretrainedShim): the shim itself.
         RAISES (ImportError): SP014 if transformers or safetensors is not installed.
+        RAISES (ValueError): SP150 to SP152 for what `to_bytes` cannot have stored.
         """
-        message: Any = srsly.msgpack_loads(bytes_data)
+        message = read_message(bytes_data, {"weights": (bytes, type(None))})
         if message["weights"] is None:
             return self
         require_transformers(self.name, "encoder")
         from safetensors.torch import load
-        from transformers import AutoModel, AutoTokenizer
 
-        with TemporaryDirectory() as folder:
-            for name, content in message["tokenizer"].items():
-                (Path(folder) / name).write_bytes(content)
-            tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
-        self.n_prompts = message["prompts"]
+        weights, prompts = require_values(message, STORED)[:2]
+        tokenizer = read_tokenizer(message["tokenizer"], self.name)
+        state = load(weights)
+        own = {n.removeprefix(OWN): state[n] for n in state if n.startswith(OWN)}
+        config = read_config(message["config"])
+        transformer = build_transformer_of(config, own, len(weights))
+        self.n_prompts = prompts
         if "origin" in message:  # version 0.1.0 did not store it
             self.origin = Origin(**message["origin"])
-        transformer = AutoModel.from_config(read_config(message["config"]))
         self._set_up(transformer, tokenizer)
-        self.module.load_state_dict(load(message["weights"]))
+        try:
+            self.module.load_state_dict(state)
+        except RuntimeError as error:
+            raise ValueError(Errors.SP150.format(problem=error)) from error
         return self
-
-
-def read_config(text: str) -> Any:
-    """RETURNS (PretrainedConfig): the configuration that `to_json_string` wrote."""
-    from transformers import AutoConfig
-
-    content = json.loads(text)
-    model_type = content.pop("model_type")
-    return in_full_precision(AutoConfig.for_model(model_type, **content))
-
-
-def in_full_precision(config: Any) -> Any:
-    """Make a configuration ask for float32, which Thinc and NumPy need.
-
-    Transformers 5 keeps the precision of a checkpoint, as older versions do when they
-    build a model from its configuration.
-
-    config (PretrainedConfig): changed in place.
-    RETURNS (PretrainedConfig): the configuration.
-    """
-    name = "dtype" if hasattr(config, "dtype") else "torch_dtype"  # before 4.56
-    setattr(config, name, torch.float32)
-    return config

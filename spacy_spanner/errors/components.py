@@ -156,6 +156,14 @@ class ComponentErrors:
         "The stored weights do not match the model in the config: {problem} Load them "
         "with the same [components] that they were stored with."
     )
+    SP151 = (
+        "The stored weights cannot be read: {problem}. They are damaged, or somebody "
+        "has changed them. Copy the pipeline again from a place that you trust."
+    )
+    SP152 = (
+        "The stored component has {what}, which spacy-spanner never stores: {why}. Do "
+        "not use this pipeline, and tell the person you have it from."
+    )
     SP160 = (
         "The tokenizer of {name!r} has no special tokens to mark the start and end of "
         "a text: it adds none to texts, and its special tokens are {special}. Set its "

@@ -1,7 +1,8 @@
 """A torch module that Thinc can train and store, built when its sizes are known."""
 
+from functools import partial
 from io import BytesIO
-from typing import Any, Callable, Optional, cast
+from typing import Any, Callable, Optional, Sequence, cast
 
 import srsly
 import torch
@@ -12,6 +13,7 @@ from torch import nn
 
 from ..errors import Errors
 from ..internals import internal
+from .stored_state import plan_module, read_message, read_state
 
 ModuleBuilder = Callable[[int, int], nn.Module]
 
@@ -119,20 +121,30 @@ class LazyShim(TorchShim):
         """Build the module with the stored sizes and load its weights.
 
         RETURNS (LazyShim): the shim itself.
-        RAISES (ValueError): SP150 for weights of another module.
+        RAISES (ValueError): SP150 for weights of another module, SP151 for anything but
+            weights.
         """
-        message: Any = srsly.msgpack_loads(bytes_data)
+        kinds = {"sizes": (list, tuple, type(None)), "state": bytes}
+        message = read_message(bytes_data, kinds)
         if message["sizes"] is not None:
-            self.create(*message["sizes"])
-            device = get_torch_default_device()
-            state = torch.load(
-                BytesIO(message["state"]), map_location=device, weights_only=True
-            )
-            try:
-                self.module.load_state_dict(state)
-            except RuntimeError as error:
-                raise ValueError(Errors.SP150.format(problem=error)) from error
+            sizes = _checked_sizes(message["sizes"], len(message["state"]))
+            planned = plan_module(partial(self.build, *sizes))
+            state = read_state(message["state"], planned)
+            self.create(*sizes)
+            self.module.load_state_dict(state)
         return self
+
+
+def _checked_sizes(sizes: Sequence[Any], n_bytes: int) -> Sequence[int]:
+    """RETURNS (Sequence[int]): the sizes of a module, which are sizes of its weights.
+
+    RAISES (ValueError): SP151 for anything else.
+    """
+    known = all(type(size) is int and 0 < size <= n_bytes for size in sizes)
+    if len(sizes) != 2 or not known:
+        problem = f"their sizes are {str(list(sizes))[:60]}"
+        raise ValueError(Errors.SP151.format(problem=problem))
+    return sizes
 
 
 def get_shim(model: Model) -> LazyShim:

@@ -5,23 +5,28 @@ all parts are complete before the first replaces its predecessor, and digests ar
 with them: otherwise nobody would notice a flipped bit in a weight.
 """
 
+import gc
 import json
+import re
 import warnings
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Tuple
 
 import srsly
-from thinc.api import Model, get_array_module
 
 from ..errors import Errors, Warnings
 from ..files import staged_folder
-from ..layers.torch_shim import torch_module
-from ..training.owners import torch_shims
 from .overrides import MADE_WITH, merge_stored
 from .state import require_same_labels
+from .stored_tensors import require_numbers, require_usable
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
+# Downloads of the hub are links from one folder to the other.
+BESIDE, BLOBS = "snapshots", "blobs"
+# Messages of this package and of spaCy.
+CODED = re.compile(r"\[(SP|E)\d+\]")
 
 Parts = Dict[str, Any]  # the stored parts of a component, by name
 
@@ -75,12 +80,15 @@ def load_whole(
     """
     head = pipe.model.get_ref("output_layer")
     before = head.maybe_get_dim("nO")
-    try:
-        load()
-    except ValueError:
-        # Thinc refuses to change a dimension, without saying of what.
-        require_same_labels(before, pipe.labels, pipe.name)
-        raise
+    with unpacking_explained(pipe.name):
+        try:
+            load()
+        except ValueError:
+            # Thinc refuses to change a dimension, without saying of what.
+            require_same_labels(before, pipe.labels, pipe.name)
+            raise
+        if MODEL not in exclude:
+            require_usable(pipe.model)
     if CFG not in exclude:
         pipe.cfg.pop(MADE_WITH, None)
         stored = read_cfg(parts)
@@ -88,6 +96,38 @@ def load_whole(
     require_numbers(pipe.model, pipe.name)
     require_same_labels(head.maybe_get_dim("nO"), pipe.labels, pipe.name)
     _ = pipe.settings  # checks all settings
+
+
+@contextmanager
+def unpacking_explained(component: str) -> Iterator[None]:
+    """Turn the many ways in which unpacking fails into one.
+
+    RAISES (ValueError): SP148; errors with a code, and those of missing packages and
+        files, are raised as they are.
+    """
+    try:
+        with collecting_garbage():
+            yield
+    except (ImportError, OSError):
+        raise
+    except Exception as error:
+        if CODED.match(str(error)):
+            raise
+        problem = f"cannot be read ({type(error).__name__}: {str(error)[:200]})"
+        place = f"'{component}'"
+        message = Errors.SP148.format(place=place, part=MODEL, problem=problem)
+        raise ValueError(message) from error
+
+
+@contextmanager
+def collecting_garbage() -> Iterator[None]:
+    """Let Python collect garbage again after srsly has failed to unpack something."""
+    collects = gc.isenabled()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def digests_of(parts: Mapping[str, bytes]) -> bytes:
@@ -103,9 +143,27 @@ def _digest(data: Any) -> str:
 
 
 def read_parts(folder: Path) -> Parts:
-    """RETURNS (Parts): the files of a stored component."""
+    """RETURNS (Parts): the files of a stored component.
+
+    RAISES (ValueError): SP152 for a link that leaves the pipeline.
+    """
     files = [folder / name for name in (CFG, MODEL, DIGESTS)]
-    return {file.name: file.read_bytes() for file in files if file.is_file()}
+    found = [file for file in files if file.is_file()]
+    for file in found:
+        _require_inside(file)
+    return {file.name: file.read_bytes() for file in found}
+
+
+def _require_inside(file: Path) -> None:
+    """RAISES (ValueError): SP152 if a file is not in the folder of the pipeline, nor
+    where the Hugging Face Hub stores the files of the folder.
+    """
+    folders = file.absolute().parents
+    target = file.resolve()
+    known = [folders[1], *(one.parent / BLOBS for one in folders if one.name == BESIDE)]
+    if not any(one.resolve() in target.parents for one in known):
+        what, why = f"a link from {file} to {target}", "it leaves the pipeline"
+        raise ValueError(Errors.SP152.format(what=what, why=why))
 
 
 def unpack(bytes_data: bytes, component: str) -> Parts:
@@ -114,8 +172,9 @@ def unpack(bytes_data: bytes, component: str) -> Parts:
     RAISES (ValueError): SP148 if it cannot be unpacked.
     """
     try:
-        message: Any = srsly.msgpack_loads(bytes_data)
-    except (ValueError, TypeError) as error:
+        with collecting_garbage():
+            message: Any = srsly.msgpack_loads(bytes_data)
+    except Exception as error:
         message, problem = None, f"cannot be unpacked ({error})"
     else:
         problem = "are not a stored component"
@@ -173,31 +232,3 @@ def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
     if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
         return "has no list of labels"
     return "" if len(set(labels)) == len(labels) else "contains a label twice"
-
-
-def require_numbers(model: Model, component: str) -> None:
-    """Find out at once what would otherwise show only in prediction.
-
-    RAISES (ValueError): SP149 for weights that are not finite.
-    """
-    broken = tensors_without_numbers(model)
-    if broken:
-        raise ValueError(
-            Errors.SP149.format(component=component, count=len(broken), first=broken[0])
-        )
-
-
-def tensors_without_numbers(model: Model) -> List[str]:
-    """RETURNS (List[str]): names of the tensors with values that are not finite."""
-    broken = []
-    for node in model.walk():
-        for name in node.param_names:
-            if node.has_param(name):
-                array = node.get_param(name)
-                if not bool(get_array_module(array).isfinite(array).all()):
-                    broken.append(f"{node.name}.{name}")
-        for shim in torch_shims(node):
-            for name, tensor in torch_module(shim).state_dict().items():
-                if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-                    broken.append(f"{node.name}.{name}")
-    return broken
