@@ -25,8 +25,11 @@ NO_FOREIGN_CODE: Dict[str, Any] = {"trust_remote_code": False}
 # What fast tokenizers write. Others may be pickles or code.
 TOKENIZER_FILE = re.compile(r"\w[\w.-]*\.(json|txt|model|jinja)", re.ASCII)
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-# Entries that name code, or attention that is downloaded.
-NAMES_CODE = ("auto_map", "custom_pipelines", "attn_implementation")
+# Entries that name code.
+NAMES_CODE = ("auto_map", "custom_pipelines")
+# Attention of other names may be downloaded code.
+ATTENTION = "attn_implementation"
+KNOWN_ATTENTION = (None, "eager", "sdpa", "flash_attention_2", "flex_attention")
 # Modules may make parameters that are not stored, such as those of a pooler.
 SPARE_PARAMETERS = 64
 SPARE_BYTES = 2**26
@@ -83,7 +86,12 @@ def without_code(content: Any) -> Dict[str, Any]:
     """
     if not isinstance(content, dict):
         raise ValueError(Errors.SP151.format(problem="the config is not a mapping"))
-    return {name: value for name, value in content.items() if name not in NAMES_CODE}
+    return {
+        name: without_code(value) if isinstance(value, dict) else value
+        for name, value in content.items()
+        if name not in NAMES_CODE
+        and (ATTENTION not in name or value in KNOWN_ATTENTION)
+    }
 
 
 def read_config(text: str) -> Any:

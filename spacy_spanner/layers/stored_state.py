@@ -1,8 +1,8 @@
 """Read stored weights that somebody else may have made.
 
 `torch.load` with `weights_only=True` runs no code, but takes as much memory as a file
-asks for: compressed zeros, buffers of any size, one number viewed as a huge matrix. So a
-file is first compared with the module that the config describes, on torch's device
+asks for: compressed zeros, buffers of any size, one number viewed as a huge matrix. So
+a file is first compared with the module that the config describes, on torch's device
 "meta", which has shapes but no memory.
 """
 

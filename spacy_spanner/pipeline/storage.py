@@ -115,7 +115,7 @@ def unpacking_explained(component: str) -> Iterator[None]:
             raise
         problem = f"cannot be read ({type(error).__name__}: {str(error)[:200]})"
         place = f"'{component}'"
-        message = Errors.SP148.format(place=place, part=MODEL, problem=problem)
+        message = Errors.SP148.format(place=place, part="content", problem=problem)
         raise ValueError(message) from error
 
 
@@ -231,4 +231,6 @@ def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
         return problem
     if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
         return "has no list of labels"
+    if not isinstance(cfg.get(MADE_WITH, {}), dict):
+        return f"has no mapping under {MADE_WITH}"
     return "" if len(set(labels)) == len(labels) else "contains a label twice"
