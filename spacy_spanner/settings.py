@@ -11,7 +11,7 @@ import re
 from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature
 from math import inf
-from typing import Any, Callable, Dict, List, NamedTuple, Type, get_type_hints
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type, get_type_hints
 
 from .errors import Errors
 from .spans.overlap import OVERLAP_POLICIES
@@ -235,7 +235,10 @@ class SpanSettings(Settings):
     max_cells (int): scores of spans (one for each label and one for "no entity"; with
         span_offset one for each class and channel of each label) that are computed at
         once. A lower limit needs less memory and more time. A single window is never
-        divided.
+        divided, but in prediction span_offset divides its labels, without conv_types.
+    max_candidates (Optional[int]): spans of a window that may reach their threshold;
+        of more, as from a model that has hardly been trained, only the best are
+        considered. No limit if None.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """
@@ -251,6 +254,7 @@ class SpanSettings(Settings):
     max_window: int = setting(256, at_least(1))
     stride: int = setting(64, at_least(0))
     max_cells: int = setting(2_000_000, at_least(1))
+    max_candidates: Optional[int] = setting(1_000, optional(at_least(1)))
     seed: int = setting(0, at_least(0))
 
     def __post_init__(self) -> None:

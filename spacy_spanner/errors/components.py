@@ -212,6 +212,12 @@ class ComponentWarnings:
         "written to doc.spans['{key}']. To keep them, set overwrite = false for "
         "'{component}', or give it a spans_key of its own."
     )
+    SW014 = (
+        "'{component}' found more than {limit} candidate spans in a window and kept "
+        "the best {limit} (setting 'max_candidates'). Trained models rarely report so "
+        "many: train longer, or raise the threshold, now {threshold}. To keep more, "
+        "which takes more memory and time, raise max_candidates; null sets no limit."
+    )
     SW040 = (
         "Some windows contain more entities than the {spans} spans that are denoised "
         "at a time, so no sampling step can find all of them. Increase 'spans' of the "

@@ -5,8 +5,9 @@
 
 All four models share this layer. It concatenates the token vectors of a batch, cuts
 windows out of them by index, and visits the windows in groups of similar length, each
-within `max_cells`. In prediction, only the candidates of a group are kept. In training,
-each group runs backward before the next group runs forward. So both directions need
+within `max_cells`. In prediction, only the candidates of a group are kept, up to
+`max_candidates` of each window. In training, each group runs backward before the next
+group runs forward. So both directions need
 memory for one group, however long the documents are.
 """
 
@@ -22,6 +23,7 @@ from thinc.util import torch2xp, xp2torch
 from torch import Tensor
 
 from ..errors import Errors
+from ..models.bound import keep_best_of_parts
 from ..models.codec import SpanCodec, WindowBatch
 from ..spans.table import Floats, Ints, SpanTable
 from ..spans.windows import WindowPlan, batch_windows
@@ -39,11 +41,16 @@ class HeadWork(NamedTuple):
     codec (SpanCodec): the model's mathematics and settings.
     plan (WindowPlan): the windows of a batch of documents.
     max_cells (int): limit of windows × longest² × classes visited at once.
+    max_candidates (Optional[int]): candidates of a window that prediction keeps; all if
+        None.
+    report_cut (Callable): called if a window had more.
     """
 
     codec: SpanCodec
     plan: WindowPlan
     max_cells: int
+    max_candidates: Optional[int] = None
+    report_cut: Callable[[], None] = lambda: None
 
 
 class HeadGold(NamedTuple):
@@ -194,7 +201,8 @@ def _groups(
         index[position >= lengths[group][:, None]] = flat.shape[0] - 1
         index_tensor = torch.as_tensor(index, device=flat.device)
         types = _types_of(source, work.plan.flat_start[group])
-        yield group, WindowBatch(flat[index_tensor], lengths[group], types)
+        vectors = flat[index_tensor]
+        yield group, WindowBatch(vectors, lengths[group], types, work.max_cells)
 
 
 def _types_of(source: _Source, first: Ints) -> Optional[Tensor]:
@@ -219,7 +227,10 @@ def _find_candidates(
     indices = [torch.zeros(4, 0, dtype=torch.int64, device=device)]
     scores = [torch.zeros(0, device=device)]
     for group, batch in _groups(model, source, work):
-        found = work.codec.candidates(module, batch, lowest)
+        parts = work.codec.candidate_parts(module, batch, lowest)
+        found, cut = keep_best_of_parts(parts, work.max_candidates)
+        if cut:
+            work.report_cut()
         window = torch.as_tensor(group, device=device)[found.window]
         indices.append(torch.stack([window, found.start, found.end, found.label]))
         scores.append(found.score.float())

@@ -7,7 +7,17 @@ their annotation are the same for all models and are not its concern.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 import torch
@@ -24,11 +34,14 @@ class WindowBatch(NamedTuple):
     lengths (Ints): tokens per window, on the host. Shape: (batch,)
     types (Optional[Tensor]): a vector of each label in each window, from an encoder
         that reads the labels together with the text. Shape: (batch, label, width)
+    max_cells (Optional[int]): how many numbers to compute at once in prediction, if a
+        model can divide its windows; no limit if None.
     """
 
     vectors: Tensor
     lengths: Ints
     types: Optional[Tensor] = None
+    max_cells: Optional[int] = None
 
     @property
     def mask(self) -> Tensor:
@@ -80,6 +93,11 @@ class ClassCounts(NamedTuple):
 
     names: List[str]
     counts: Ints
+
+
+def join(parts: Iterable[Candidates]) -> Candidates:
+    """RETURNS (Candidates): the candidates of all parts in their order."""
+    return Candidates(*(torch.cat(columns) for columns in zip(*parts)))
 
 
 DECISIONS = ("threshold", "argmax")
@@ -157,6 +175,17 @@ class SpanCodec(Settings, ABC):
         thresholds (Tensor): the lowest score to report, by label. Shape: (label,)
         RETURNS (Candidates): spans with scores in [0, 1], on the device.
         """
+
+    def candidate_parts(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Iterator[Candidates]:
+        """Yield the candidates of a batch in parts, so that they never exist all at
+        once; by default, there is one part.
+
+        thresholds (Tensor): the lowest score to report, by label. Shape: (label,)
+        YIELDS (Candidates): at least one part; what `candidates` returns in all.
+        """
+        yield self.candidates(module, batch, thresholds)
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """Find gold spans that this model can never predict; by default, there are

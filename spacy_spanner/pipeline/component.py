@@ -23,7 +23,7 @@ from . import initialization, state, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
 from .overrides import with_origin
-from .prediction import Thresholds, in_groups, predict_docs, read_thresholds
+from .prediction import Doubt, Thresholds, in_groups, predict_docs, read_thresholds
 from .system import FreedMemory, memory_explained, one_thread_after_fork
 
 one_thread_after_fork()
@@ -78,7 +78,7 @@ class SpanRecognizer(TrainablePipe):
         self._head.name = name  # for messages
         self.rng = np.random.default_rng(self.settings.seed)  # checks the settings
         self.gold_reader = GoldReader(name)
-        self.freed = FreedMemory()
+        self.freed, self.doubt = FreedMemory(), Doubt(name)
 
     # ---------------------------------------------------- settings and labels
 
@@ -229,7 +229,9 @@ class SpanRecognizer(TrainablePipe):
         return [
             spans
             for group in in_groups(list(docs))
-            for spans in predict_docs(self.model, group, made, thresholds, self.freed)
+            for spans in predict_docs(
+                self.model, group, made, thresholds, self.freed, self.doubt
+            )
         ]
 
     def _require_sizes(self) -> None:

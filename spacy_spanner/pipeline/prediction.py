@@ -4,13 +4,15 @@ Thresholds hold for tempered scores, and are compared here and nowhere else; the
 only gets a lower limit, so that it reports fewer candidates.
 """
 
+import warnings
+from functools import partial
 from typing import Dict, Iterator, List, NamedTuple, Sequence
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..layers.torch_head import HeadWork
 from ..settings import SpanSettings
 from ..spans.overlap import resolve_overlaps
@@ -46,6 +48,27 @@ class Thresholds(NamedTuple):
         tolerance = 0.0 if self.temperature == 1.0 else ROUNDING
         score = calibrate(spans.score, self.temperature)
         return score >= self.lowest[spans.label] - tolerance
+
+
+class Doubt:
+    """Warns once that a component found too many candidates in a window."""
+
+    def __init__(self, component: str) -> None:
+        """component (str): the name that the warning carries."""
+        self.component = component
+        self.reported = False
+
+    def report(self, settings: SpanSettings) -> None:
+        """settings (SpanSettings): the limit, and the threshold that let them pass."""
+        if self.reported:
+            return
+        self.reported = True
+        message = Warnings.SW014.format(
+            component=self.component,
+            limit=settings.max_candidates,
+            threshold=settings.threshold,
+        )
+        warnings.warn(message)
 
 
 def read_thresholds(
@@ -92,6 +115,7 @@ def predict_docs(
     made: MadeSettings,
     thresholds: Thresholds,
     freed: FreedMemory,
+    doubt: Doubt,
 ) -> List[SpanTable]:
     """Find the spans of a group of documents at once.
 
@@ -100,12 +124,19 @@ def predict_docs(
     made (MadeSettings): settings and codec of the component.
     thresholds (Thresholds): which scores are high enough.
     freed (FreedMemory): learns of the size of the work.
+    doubt (Doubt): learns of windows with too many candidates.
     RETURNS (List[SpanTable]): the spans of each document, in document order.
     """
     if not any(len(doc) for doc in docs):
         return [SpanTable.empty() for _ in docs]
     settings, codec = made
-    work = HeadWork(codec, plan_docs(docs, settings), settings.max_cells)
+    work = HeadWork(
+        codec,
+        plan_docs(docs, settings),
+        settings.max_cells,
+        settings.max_candidates,
+        partial(doubt.report, settings),
+    )
     freed.before_prediction(work.plan.n_padded)
     with memory_explained(model.get_ref("output_layer").name, docs, work):
         found = model.predict((docs, work, thresholds.of_candidates))

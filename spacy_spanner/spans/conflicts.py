@@ -35,9 +35,7 @@ def count_overlaps(
     return begun - np.searchsorted(np.sort(other_ends), starts, "right")
 
 
-def cross_any(
-    starts: Ints, ends: Ints, other_starts: Ints, other_ends: Ints
-) -> Bools:
+def cross_any(starts: Ints, ends: Ints, other_starts: Ints, other_ends: Ints) -> Bools:
     """RETURNS (Bools): spans that some other overlaps without nesting. (span,)
 
     Such another starts inside the span and ends after it, or, seen from the other end

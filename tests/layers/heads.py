@@ -13,7 +13,7 @@ from spacy_spanner.layers.torch_head import (
     build_torch_head,
     get_shim,
 )
-from spacy_spanner.models.codec import Candidates, WindowBatch
+from spacy_spanner.models.codec import Candidates, SpanCodec, WindowBatch
 from spacy_spanner.spans.table import Bools, Floats, Ints, SpanTable
 from spacy_spanner.spans.windows import WindowPlan, plan_windows
 
@@ -48,6 +48,8 @@ class TokenCodec:
         window, start, label = found.nonzero(as_tuple=True)
         return Candidates(window, start, start + 1, label, scores[found])
 
+    candidate_parts = SpanCodec.candidate_parts
+
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         return spans.score
 
@@ -70,8 +72,10 @@ def plan_of(lengths: Sequence[int], **settings: Any) -> WindowPlan:
     return plan_windows(lengths, [None] * len(lengths), **{**defaults, **settings})
 
 
-def work_of(plan: WindowPlan, codec: Any = None, max_cells: int = 1000) -> HeadWork:
-    return HeadWork(codec or TokenCodec(), plan, max_cells)
+def work_of(
+    plan: WindowPlan, codec: Any = None, max_cells: int = 1000, **limits: Any
+) -> HeadWork:
+    return HeadWork(codec or TokenCodec(), plan, max_cells, **limits)
 
 
 def gold_of(spans: Sequence[SpanTable]) -> HeadGold:

@@ -7,7 +7,7 @@ span can carry several labels, which the softmax of the paper cannot give.
 """
 
 from dataclasses import dataclass
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from ..codec import (
     WindowBatch,
     all_labels,
     best_labels,
+    join,
     only_best_class,
 )
 from .smoothing import hard_boundaries, smooth_boundaries
@@ -124,14 +125,31 @@ class BiaffineCodec(SpanCodec):
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
+        """RETURNS (Candidates): scored spans of the batch; see `candidate_parts`."""
+        return join(self.candidate_parts(module, batch, thresholds))
+
+    def candidate_parts(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Iterator[Candidates]:
         """Report labels that reach their threshold: with the softmax the best of each
         span, with `multilabel` all.
 
         thresholds (Tensor): (label,)
-        RETURNS (Candidates): scored spans of the batch.
+        YIELDS (Candidates): those of up to `max_cells` scores.
         """
         cells = enumerate_spans(batch.lengths, self.max_width)
         logits, columns = self._score(module, batch, cells)
+        n_cells, n_classes = logits.shape
+        at_once = max(1, (batch.max_cells or logits.numel()) // n_classes)
+        for first in range(0, max(n_cells, 1), at_once):
+            part = slice(first, first + at_once)
+            some = [column[part] for column in columns]
+            yield self._choose(logits[part], some, thresholds)
+
+    def _choose(
+        self, logits: Tensor, columns: Sequence[Tensor], thresholds: Tensor
+    ) -> Candidates:
+        """RETURNS (Candidates): those of some cells, with scores (cell, class)."""
         if self.multilabel:
             margin = logits[:, 1:] - logits[:, :1]
             # A label and its absence are two classes.

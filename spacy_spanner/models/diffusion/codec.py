@@ -26,7 +26,7 @@ from ...settings import (
 from ...spans.overlap import repeats
 from ...spans.table import Bools, Ints, SpanTable
 from ..blocks.padded_rows import GoldTensors, to_device
-from ..codec import Candidates, SpanCodec, WindowBatch, best_labels
+from ..codec import Candidates, SpanCodec, WindowBatch, best_labels, join
 from .loss import (
     boundary_distances,
     boundary_loss,
@@ -250,7 +250,7 @@ class DiffusionCodec(SpanCodec):
             start, last = spans.start[window, span], spans.last[window, span]
             score = scores[window, span, label]
             found.append(Candidates(window + first, start, last + 1, label, score))
-        return Candidates(*(torch.cat(columns) for columns in zip(*found)))
+        return join(found)
 
     def _sample(
         self, module: DiffusionModule, memory: TokenMemory, lengths: Tensor

@@ -6,7 +6,7 @@ entities hardly count; `loss_cells` chooses.
 """
 
 from dataclasses import dataclass
-from typing import Any, List, NamedTuple, Sequence, Tuple
+from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from torch import Tensor, nn
@@ -30,6 +30,7 @@ from ..codec import (
     SpanCodec,
     WindowBatch,
     all_labels,
+    join,
     only_best_class,
 )
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
@@ -166,14 +167,46 @@ class OffsetCodec(SpanCodec):
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
     ) -> Candidates:
+        """RETURNS (Candidates): scored spans of the batch; see `candidate_parts`."""
+        return join(self.candidate_parts(module, batch, thresholds))
+
+    def candidate_parts(
+        self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
+    ) -> Iterator[Candidates]:
         """Find spans by centers, or by centers and votes.
 
         thresholds (Tensor): (label,)
-        RETURNS (Candidates): scored spans of the batch. The score of a center is its
-            probability; that of a span found by votes is the mean probability of the
-            votes.
+        YIELDS (Candidates): scored spans of some labels, as many as `max_cells` allows.
+            The score of a center is its probability; that of a span found by votes is
+            the mean probability of the votes.
         """
-        logits, columns = score_cells(module, batch, enumerate_spans(batch.lengths))
+        network: Any = module
+        limited = batch.max_cells is not None
+        grids = network.in_parts(batch) if limited else [network(batch)]
+        cells = to_device(enumerate_spans(batch.lengths), batch.vectors.device)
+        first = 0
+        for grid in grids:
+            part = slice(first, first + grid.shape[3])
+            scores = take_cells(grid, *cells)
+            found = self._decode(module, batch, cells, scores, thresholds[part])
+            yield found._replace(label=found.label + first)
+            first = part.stop
+
+    def _decode(
+        self,
+        module: nn.Module,
+        batch: WindowBatch,
+        columns: List[Tensor],
+        logits: Tensor,
+        thresholds: Tensor,
+    ) -> Candidates:
+        """Find the spans of some labels.
+
+        columns (List[Tensor]): window, start and last of the cells. Shapes: (cell,)
+        logits (Tensor): (cell, label, class)
+        thresholds (Tensor): (label,)
+        RETURNS (Candidates): scored spans, with the places of the labels as labels.
+        """
         classes: Any = module.classes
         probabilities = only_best_class(logits.softmax(dim=-1), self.decision)
         probabilities = probabilities[..., CENTER:]
@@ -206,15 +239,23 @@ def mirror(entries: SoftCellLabels) -> SoftCellLabels:
 def score_cells(
     module: nn.Module, batch: WindowBatch, cells: SpanCells
 ) -> Tuple[Tensor, List[Tensor]]:
-    """Run the module and leave out all other pairs of tokens and padding.
+    """Run the module on all labels.
 
     RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
         of the cells on the device.
     """
     columns = to_device(cells, batch.vectors.device)
-    grid = module(batch)  # (batch, start, last, label, class)
-    window, start, last = columns
+    return take_cells(module(batch), *columns), columns
+
+
+def take_cells(grid: Tensor, window: Tensor, start: Tensor, last: Tensor) -> Tensor:
+    """Leave out all other pairs of tokens and padding.
+
+    grid (Tensor): (batch, start, last, label, class)
+    window, start, last (Tensor): the cells. Shapes: (cell,)
+    RETURNS (Tensor): (cell, label, class)
+    """
     n_tokens = grid.shape[1]
     row = (window * n_tokens + start) * n_tokens + last
     rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
-    return rows.unflatten(1, grid.shape[3:]), columns
+    return rows.unflatten(1, grid.shape[3:])

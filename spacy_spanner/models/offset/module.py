@@ -7,7 +7,7 @@ fused with a vector of each type to scores of the offset classes; convolutions o
 """
 
 from dataclasses import dataclass
-from typing import Optional, Tuple, Union
+from typing import Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import torch
@@ -108,6 +108,8 @@ class OffsetModule(nn.Module):
         self.settings = settings
         self.classes = settings.classes
         self.scores_per_pair = _numbers_per_pair(settings, n_labels)
+        self.scores_per_label = _numbers_per_label(settings)
+        self.joins_types = bool(settings.conv_layers and settings.conv_types)
         rates = {"dropout": dropout, "input_dropout": settings.input_dropout}
         self.type_embedding: Optional[nn.Embedding] = None
         if settings.type_embeddings:
@@ -154,13 +156,40 @@ class OffsetModule(nn.Module):
         batch (WindowBatch): vectors of shape (batch, token, width)
         RETURNS (Tensor): (batch, start, last, label, class); undefined for padding.
         """
+        sides, types = self._sides_and_types(batch)
+        return self._score(batch, sides, types)
+
+    def in_parts(self, batch: WindowBatch) -> Iterator[Tensor]:
+        """Score all pairs of tokens for some labels at a time, so that there are about
+        `max_cells` numbers at once. Convolutions over types need all labels.
+
+        batch (WindowBatch): has a limit.
+        YIELDS (Tensor): (batch, start, last, label, class), the labels in their order.
+        """
+        sides, types = self._sides_and_types(batch)
+        n_pairs = len(batch.lengths) * batch.vectors.shape[1] ** 2
+        at_once = (batch.max_cells or 0) // (n_pairs * self.scores_per_label)
+        if self.joins_types:
+            at_once = types.shape[1]
+        for some in types.split(max(1, at_once), dim=1):
+            yield self._score(batch, sides, some)
+
+    def _sides_and_types(self, batch: WindowBatch) -> Tuple[List[Tensor], Tensor]:
+        """RETURNS (Tuple[List[Tensor], Tensor]): what the fusion combines: vectors of
+        the spans, or of the tokens in both roles, and those of the types.
+        """
         tokens, inputs = self._read(batch)
-        types = self._type_vectors(inputs)
-        scores: Tensor
         if self.spans is not None:
-            scores = self.fusion(self.spans(tokens), types)
+            sides = [self.spans(tokens)]
         else:
-            scores = self.fusion(self.start(tokens), self.last(tokens), types)
+            sides = [self.start(tokens), self.last(tokens)]
+        return sides, self._type_vectors(inputs)
+
+    def _score(
+        self, batch: WindowBatch, sides: Sequence[Tensor], types: Tensor
+    ) -> Tensor:
+        """RETURNS (Tensor): scores of some types. (batch, start, last, label, class)"""
+        scores: Tensor = self.fusion(*sides, types)
         if self.convolution is not None:
             mask = batch.mask[:, :, None] & batch.mask[:, None, :]
             scores = self.convolution(scores, mask)
@@ -200,12 +229,17 @@ class OffsetModule(nn.Module):
 
 def _numbers_per_pair(settings: OffsetSettings, n_labels: int) -> int:
     """RETURNS (int): numbers that a pair of tokens costs, for `max_cells`."""
+    # Normed, with embeddings, and after the network.
+    vectors = 3 * settings.hidden_width if settings.span_network else 0
+    return n_labels * _numbers_per_label(settings) + vectors
+
+
+def _numbers_per_label(settings: OffsetSettings) -> int:
+    """RETURNS (int): numbers that a pair of tokens costs for each label."""
     n_classes = settings.classes.n_classes
     width = n_classes if settings.conv_kind == "full" else settings.conv_width
     n_channels = width * (1 + settings.conv_layers) if settings.conv_layers else 0
-    # Normed, with embeddings, and after the network.
-    vectors = 3 * settings.hidden_width if settings.span_network else 0
-    return n_labels * (n_classes + n_channels) + vectors
+    return n_classes + n_channels
 
 
 def _grid_convolution(settings: OffsetSettings) -> Optional[nn.Module]:
