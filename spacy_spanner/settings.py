@@ -235,7 +235,8 @@ class SpanSettings(Settings):
     max_cells (int): scores of spans (one for each label and one for "no entity"; with
         span_offset one for each class and channel of each label) that are computed at
         once. A lower limit needs less memory and more time. A single window is never
-        divided, but in prediction span_offset divides its labels, without conv_types.
+        divided; only its labels are, by span_offset in prediction (if conv_types is
+        off).
     max_candidates (Optional[int]): spans of a window that may reach their threshold;
         of more, as from a model that has hardly been trained, only the best are
         considered. No limit if None.

@@ -77,7 +77,8 @@ def test_offset_module_computes_no_more_scores_at_once_than_max_cells() -> None:
     pairs = len(LENGTHS) * int(LENGTHS.max()) ** 2
     for n_labels in (1, 2, 3):
         sizes.clear()
-        grids: Iterator[Tensor] = module.in_parts(batch_of(n_labels * pairs * n_classes))
+        limit = n_labels * pairs * n_classes
+        grids: Iterator[Tensor] = module.in_parts(batch_of(limit))
         assert sum(grid.shape[3] for grid in grids) == 3
-        assert max(sizes) == n_labels * pairs * n_classes
+        assert max(sizes) == limit
         assert len(sizes) == -(-3 // n_labels)
