@@ -7,17 +7,14 @@ from typing import Any, Callable, Iterator
 
 import pytest
 import torch
-from hypothesis import settings
 from spacy.language import Language
 
+from .generated import counting, register_profiles
 from .helpers import FACTORIES, trained, trained_copy
 
 TRIED = "cases tried"
 
-# The same commit gives the same result; `--hypothesis-profile=explore` looks elsewhere.
-settings.register_profile("repeat", derandomize=True)
-settings.register_profile("explore", derandomize=False)
-settings.load_profile("repeat")
+register_profiles()
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -47,6 +44,16 @@ def tried(request: pytest.FixtureRequest) -> Iterator[Callable[[str], None]]:
     yield count
     # Reports carry these properties from other processes, too.
     request.node.user_properties.append((TRIED, dict(counts)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Count generated cases, too."""
+    with counting(getattr(item, "obj", None)) as counts:
+        try:
+            return (yield)
+        finally:
+            item.user_properties.append((TRIED, dict(counts)))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -22,6 +22,7 @@ from spacy_spanner.encoders.characters import (
 )
 from spacy_spanner.encoders.features import build_features
 
+from ..generated import cases
 from ..helpers import (
     NESTED,
     SMALL_ENCODER,
@@ -148,7 +149,7 @@ def test_characters_of_a_long_word_are_those_of_its_ends() -> None:
 
 
 @given(st.lists(st.text(st.characters(), min_size=1), min_size=1, max_size=5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 def test_characters_of_any_text_are_rows_of_the_table(words: List[str]) -> None:
     codes, lengths = encode_characters(words)
     assert codes.min() >= 0

@@ -14,6 +14,7 @@ from thinc.api import Model
 
 from spacy_spanner.encoders.transformer import build_transformer
 
+from ..generated import cases
 from ..helpers import (
     NESTED,
     assert_same_predictions,
@@ -26,9 +27,8 @@ from .strategies import ODD_PIECES, doc_of, documents
 from .strategies import texts as odd_texts
 
 fuzz = settings(
-    max_examples=12,
+    max_examples=cases(12),
     deadline=None,
-    derandomize=True,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes
 )

@@ -13,6 +13,7 @@ from spacy_spanner.models.diffusion import codec as codec_module
 from spacy_spanner.models.diffusion.codec import DiffusionCodec
 from spacy_spanner.models.diffusion.noise import TokenSpans
 
+from ...generated import cases
 from .helpers import GOLD, Oracle, Rows, batch_of, module_of
 
 
@@ -54,7 +55,7 @@ distinct = st.lists(spans_of_six, max_size=8, unique_by=lambda row: row[:2])
     schedule=st.sampled_from(["cosine", "linear"]),
     eta=st.sampled_from([0.0, 0.5, 1.0]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=cases(40), deadline=None)
 def test_candidates_of_a_perfect_denoiser_are_the_gold_for_every_setting(
     gold: List[Rows], steps: int, more: int, schedule: str, eta: float
 ) -> None:
