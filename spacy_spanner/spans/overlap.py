@@ -25,19 +25,20 @@ def by_preference(spans: SpanTable) -> SpanTable:
 
 def preference_order(spans: SpanTable) -> Ints:
     """RETURNS (Ints): rows by score (best first), then start, end, label. (span,)"""
-    score = _without_noise(spans.score)
+    score = without_noise(spans.score)
     return np.lexsort((spans.label, spans.end, spans.start, -score))
 
 
 def by_length(spans: SpanTable) -> SpanTable:
     """RETURNS (SpanTable): longest first, then by score, then start, label."""
-    width, score = spans.end - spans.start, _without_noise(spans.score)
+    width, score = spans.end - spans.start, without_noise(spans.score)
     return spans.take(np.lexsort((spans.label, spans.start, -score, -width)))
 
 
-def _without_noise(score: Floats) -> Floats:
-    """Round scores to four digits. In another batch, the same text gets scores that
-    differ in the seventh digit; this must not decide which of two spans is kept.
+def without_noise(score: Floats) -> Floats:
+    """RETURNS (Floats): scores rounded to four digits. In another batch, the same text
+    gets scores that differ in the seventh digit; this must not decide which of two
+    spans is kept.
     """
     return np.round(score, 4)
 

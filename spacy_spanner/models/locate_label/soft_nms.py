@@ -14,8 +14,13 @@ from typing import Iterator, NamedTuple
 import numpy as np
 
 from ...spans.geometry import iou
-from ...spans.overlap import preference_order
-from ...spans.table import Floats, Ints, SpanTable
+from ...spans.overlap import preference_order, without_noise
+from ...spans.table import Bools, Floats, Ints, SpanTable
+from ...spans.windows import batch_windows
+
+# Spans that the queue compares at once.
+CELLS_AT_ONCE = 50_000
+VISITED = -1.0  # below all scores
 
 
 class Neighbours(NamedTuple):
@@ -52,28 +57,43 @@ def queued_soft_nms(
 ) -> Floats:
     """Lower scores as `soft_nms` does, but visit spans by their lowered scores.
 
-    A span that is better than all its neighbours in the queue is visited before them,
-    and nothing can lower its score any more. So all such spans are visited at once.
+    Memory is linear in the spans. Time grows with the spans times those of a window.
 
     RETURNS (Floats): the new scores. Shape: (span,)
     """
-    nothing = np.zeros(0, dtype=np.int64)
-    found = [Neighbours(nothing, nothing), *find_neighbours(spans, window, threshold)]
-    pairs = Neighbours(*(np.concatenate(column) for column in zip(*found)))
-    current = spans
-    while len(pairs.one):
-        rank = np.argsort(preference_order(current))
-        one_wins = rank[pairs.one] < rank[pairs.two]
-        worse = np.where(one_wins, pairs.two, pairs.one)
-        better = np.where(one_wins, pairs.one, pairs.two)
-        queued = np.ones(spans.n_spans, dtype=bool)
-        queued[np.setdiff1d(better, worse)] = False
-        lowered = np.bincount(worse[~queued[better]], minlength=spans.n_spans)
-        score = current.score * decay ** lowered.astype(np.float32)
-        current = current._replace(score=score)
-        left = queued[pairs.one] & queued[pairs.two]
-        pairs = Neighbours(pairs.one[left], pairs.two[left])
-    return current.score
+    order = np.lexsort((spans.label, spans.end, spans.start, window))
+    _, counts = np.unique(window, return_counts=True)
+    first = np.cumsum(counts) - counts
+    lowered = spans.score.copy()
+    for group in batch_windows(counts, CELLS_AT_ONCE, power=1):
+        place = np.arange(counts[group[0]])  # that with the most comes first
+        mask = place < counts[group][:, None]  # (window, place)
+        rows = order[np.where(mask, first[group][:, None] + place, 0)]
+        columns = (spans.start[rows], spans.end[rows], spans.score[rows])
+        lowered[rows[mask]] = _visit_by_score(*columns, mask, threshold, decay)[mask]
+    return lowered
+
+
+def _visit_by_score(
+    start: Ints, end: Ints, score: Floats, mask: Bools, threshold: float, decay: float
+) -> Floats:
+    """Visit the best span of each window that is left, as often as there are spans.
+
+    start, end, score: spans of each window, those that win ties first. Shape:
+        (window, place)
+    mask (Bools): False where padded. Shape: (window, place)
+    RETURNS (Floats): the new scores. Shape: (window, place)
+    """
+    rank = np.where(mask, without_noise(score), VISITED)
+    one = np.arange(len(rank))
+    for _ in range(rank.shape[1]):
+        best = one, rank.argmax(axis=1)
+        rank[best] = VISITED
+        fit = iou(start[best][:, None], end[best][:, None], start, end)
+        near = (rank != VISITED) & (fit > 0) & (fit >= threshold)
+        score[near] *= decay
+        rank[near] = without_noise(score[near])
+    return score
 
 
 def find_neighbours(

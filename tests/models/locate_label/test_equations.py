@@ -15,6 +15,7 @@ from torch import Tensor
 
 from spacy_spanner.models.blocks.padded_rows import to_device
 from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.models.locate_label import soft_nms as module_of_nms
 from spacy_spanner.models.locate_label.boundaries import (
     adjust,
     regression_loss,
@@ -316,6 +317,16 @@ def test_algorithm_1_by_the_queue(rows: List[Tuple], k: float, u: float) -> None
     np.testing.assert_allclose(
         queued(spans, window, k, u), algorithm_1(spans, window, k, u), rtol=1e-5
     )
+
+
+@given(span_rows)
+def test_algorithm_1_of_one_window_at_a_time_is_that_of_all(rows: List[Tuple]) -> None:
+    spans: List[Row] = [(row[1], row[1] + row[2], row[3], row[4] / 100) for row in rows]
+    window = [row[0] for row in rows]
+    together = queued(spans, window, 0.5, 0.8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module_of_nms, "CELLS_AT_ONCE", 1)
+        assert queued(spans, window, 0.5, 0.8) == together
 
 
 @pytest.mark.parametrize("decision,expected", [("argmax", [1]), ("threshold", [0, 1])])
