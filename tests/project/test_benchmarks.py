@@ -104,6 +104,18 @@ def test_memory_measures_every_length_and_number_of_labels(
 
 
 @pytest.mark.slow
+def test_doubt_measures_every_model_and_length(tmp_path: Path) -> None:
+    options = ("--labels", 3, "--tokens", "300,600", "--sentence", 25)
+    options += ("--set", "max_candidates=50")
+    rows = run("doubt.py", *options, "--output", tmp_path / "doubt.json")
+    assert sorted((row["system"], row["tokens"]) for row in rows) == [
+        (factory, tokens) for factory in sorted(FACTORIES) for tokens in (300, 600)
+    ]
+    assert all(row["spans"] and row["seconds"] > 0 for row in rows)
+    assert all("seconds_growth" in row for row in rows if row["tokens"] == 600)
+
+
+@pytest.mark.slow
 def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
     command = [sys.executable, BENCHMARKS / "run_all.py", data, "--quick"]
     command += ["--parts", tmp_path, "--only", "startup,speed_cnn_short,growth"]
