@@ -1,7 +1,6 @@
 """Predict without keeping backprop callbacks."""
 
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator, Tuple
+from typing import Any, Callable, Tuple
 
 from thinc.api import Model
 from thinc.layers.chain import forward as remember
@@ -9,28 +8,23 @@ from thinc.layers.chain import forward as remember
 from ..internals import internal
 
 
-@contextmanager
-def forgetful_chains(model: Model) -> Iterator[None]:
+def forget_in_prediction(model: Model) -> None:
     """Make the chains in a model drop the inputs of their layers in prediction.
 
     Thinc's chain collects the callbacks of all its layers even if nobody will call
     them, and each callback holds its layer's input: a `HashEmbedCNN` would keep all of
-    its activations until the last layer is done.
+    its activations until the last layer is done. In training, the chains do what
+    Thinc's do, so they never change back, which other threads would notice.
 
-    model (Model): any model of Thinc; its chains are ordinary again afterwards.
+    model (Model): any model of Thinc.
     """
-    chains = [node for node in model.walk() if internal(node, "_func") is remember]
-    for node in chains:
-        node.replace_callbacks(_forget, init=node.init)
-    try:
-        yield
-    finally:
-        for node in chains:
-            node.replace_callbacks(remember, init=node.init)
+    for node in model.walk():
+        if internal(node, "_func") is remember:
+            node.replace_callbacks(_forget, init=node.init)
 
 
 def _forget(model: Model, X: Any, is_train: bool) -> Tuple[Any, Callable]:
-    if is_train:  # another thread may be training the same model
+    if is_train:
         return remember(model, X, is_train)
     outputs = X
     for layer in model.layers:

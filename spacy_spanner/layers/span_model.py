@@ -14,7 +14,7 @@ from ..errors import Errors
 from ..settings import expand
 from ..spans.table import Floats, SpanTable
 from . import torch_head
-from .predict_only import forgetful_chains, no_way_back
+from .predict_only import forget_in_prediction, no_way_back
 from .torch_head import HeadGold, HeadWork, build_torch_head
 from .torch_shim import ModuleBuilder
 
@@ -115,8 +115,8 @@ def measure_loss(model: Model, docs: List, work: HeadWork, gold: HeadGold) -> fl
 
 def _encode(model: Model, docs: List) -> List[Floats2d]:
     tok2vec = model.get_ref("tok2vec")
-    with forgetful_chains(tok2vec):
-        return tok2vec.predict(docs)
+    forget_in_prediction(tok2vec)
+    return tok2vec.predict(docs)
 
 
 def init(model: Model, X: Optional[List] = None, Y: Optional[SpanTable] = None) -> None:

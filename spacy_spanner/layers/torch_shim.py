@@ -23,10 +23,16 @@ def switch(module: nn.Module, is_train: bool) -> nn.Module:
 
     Torch visits all submodules for that, which takes noticeable time for one sentence.
     So this relies on submodules having the mode of the module, as `create` makes them.
+    The module is switched last, where torch switches it first: another thread that sees
+    its mode can rely on theirs.
 
     RETURNS (nn.Module): the module.
     """
-    return module if module.training == is_train else module.train(is_train)
+    if module.training != is_train:
+        for child in module.children():
+            child.train(is_train)
+        module.training = is_train
+    return module
 
 
 class TorchShim(PyTorchShim):

@@ -23,8 +23,9 @@ from . import initialization, state, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
 from .overrides import with_origin
-from .prediction import Doubt, Thresholds, in_groups, predict_docs, read_thresholds
+from .prediction import Doubt, Predictions, Thresholds, predict_all, read_thresholds
 from .system import FreedMemory, memory_explained, one_thread_after_fork
+from .weights_lock import WeightsLock, changes_weights, reads_weights
 
 one_thread_after_fork()
 
@@ -34,7 +35,7 @@ class SpanRecognizer(TrainablePipe):
 
     The component is composed of a Thinc model (encoder and torch head) and a codec, the
     mathematics of the model. All settings live in `cfg`, are saved with the component,
-    and may be changed between two predictions.
+    and may be changed at any time: a prediction reads them once, when it begins.
 
     total_of (Callable): adds up a count over all processes that learn from shares of a
         batch; training with several processes sets it.
@@ -79,6 +80,7 @@ class SpanRecognizer(TrainablePipe):
         self.rng = np.random.default_rng(self.settings.seed)  # checks the settings
         self.gold_reader = GoldReader(name)
         self.freed, self.doubt = FreedMemory(), Doubt(name)
+        self.weights_lock = WeightsLock()
 
     # ---------------------------------------------------- settings and labels
 
@@ -109,10 +111,7 @@ class SpanRecognizer(TrainablePipe):
 
     @property
     def thresholds(self) -> Thresholds:
-        """The lowest score of each label to write.
-
-        RAISES (ValueError): SP006 for thresholds of labels that do not exist.
-        """
+        """The lowest score of each label to write; SP006 for labels that it lacks."""
         return read_thresholds(self.settings, self.label_ids, self.name)
 
     def add_label(self, label: str) -> int:
@@ -135,6 +134,7 @@ class SpanRecognizer(TrainablePipe):
 
     # ---------------------------------------------------------------- training
 
+    @changes_weights
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
@@ -155,6 +155,7 @@ class SpanRecognizer(TrainablePipe):
         """
         initialization.initialize(self, get_examples, nlp, labels)
 
+    @changes_weights
     def update(
         self,
         examples: Iterable[Example],
@@ -190,12 +191,17 @@ class SpanRecognizer(TrainablePipe):
             self.finish_update(sgd)
         return losses
 
+    @changes_weights
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Update the weights with the gradients of the batches since the last time."""
+        super().finish_update(sgd)
+
+    @reads_weights
     def get_loss(
         self, examples: Iterable[Example], scores: Any = None
     ) -> Tuple[float, None]:
-        """Measure the loss without dropout and without learning, as on dev data.
-
-        Models that sample in training sample here from the setting `seed`.
+        """Measure the loss without dropout and without learning, as on dev data. Models
+        that sample in training sample here from the setting `seed`.
 
         scores (Any): not needed; in spaCy's contract.
         RETURNS (Tuple[float, None]): the loss. Gradients stay inside `update`, which
@@ -218,21 +224,17 @@ class SpanRecognizer(TrainablePipe):
 
     # -------------------------------------------------------------- prediction
 
+    @reads_weights
     def predict(self, docs: Iterable[Doc]) -> List[SpanTable]:
         """Find the spans of documents, without changing the documents.
 
-        docs (Iterable[Doc]): the documents.
         RETURNS (List[SpanTable]): the spans of each, in document order.
         """
         self._require_sizes()
-        made, thresholds = self._reader.read(self.cfg), self.thresholds
-        return [
-            spans
-            for group in in_groups(list(docs))
-            for spans in predict_docs(
-                self.model, group, made, thresholds, self.freed, self.doubt
-            )
-        ]
+        made = self._reader.read(self.cfg)
+        thresholds = read_thresholds(made.settings, self.label_ids, self.name)
+        spans = predict_all(self.model, docs, made, thresholds, self.freed, self.doubt)
+        return Predictions(spans, made.settings, self.labels)
 
     def _require_sizes(self) -> None:
         """RAISES (ValueError): E109 before the component is initialized or loaded."""
@@ -245,16 +247,19 @@ class SpanRecognizer(TrainablePipe):
         docs (Iterable[Doc]): the documents to modify.
         scores (List[SpanTable]): what `predict` returned.
         """
-        settings, labels = self.settings, self.labels
+        if not isinstance(scores, Predictions):
+            scores = Predictions(scores, self.settings, self.labels)
         for doc, spans in zip(docs, scores):
-            write_prediction(doc, spans, labels, settings)
+            write_prediction(doc, spans, scores.labels, scores.settings)
 
     # ----------------------------------------------------------------- storage
 
+    @reads_weights
     def to_bytes(self, *, exclude: Iterable[str] = tuple()) -> bytes:
         """RETURNS (bytes): settings, labels, weights, and their digests."""
         return storage.complete_bytes(super().to_bytes(exclude=exclude), self._origin)
 
+    @reads_weights
     def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
         """Store settings, labels, weights, and their digests, all or nothing."""
         write = partial(super().to_disk, exclude=exclude)
@@ -264,6 +269,7 @@ class SpanRecognizer(TrainablePipe):
     def _origin(self) -> Dict[str, Any]:
         return with_origin(self.cfg, self.made_with)
 
+    @changes_weights
     def from_bytes(
         self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()
     ) -> "SpanRecognizer":
@@ -279,6 +285,7 @@ class SpanRecognizer(TrainablePipe):
         storage.load_whole(self, load, parts, exclude)
         return self
 
+    @changes_weights
     def from_disk(
         self, path: Any, *, exclude: Iterable[str] = tuple()
     ) -> "SpanRecognizer":

@@ -6,7 +6,7 @@ only gets a lower limit, so that it reports fewer candidates.
 
 import warnings
 from functools import partial
-from typing import Dict, Iterator, List, NamedTuple, Sequence
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -26,6 +26,22 @@ from .temperature import calibrate, temper
 # batch of long documents never exist all at once.
 TOKENS_AT_ONCE = 20_000
 ROUNDING = 1e-6  # of scores that are tempered
+
+
+class Predictions(List[SpanTable]):
+    """The spans of each document, with the settings and labels they were found with:
+    `cfg` may change before they are written.
+    """
+
+    def __init__(
+        self,
+        spans: Iterable[SpanTable],
+        settings: SpanSettings,
+        labels: Tuple[str, ...],
+    ) -> None:
+        super().__init__(spans)
+        self.settings = settings
+        self.labels = labels
 
 
 class Thresholds(NamedTuple):
@@ -109,6 +125,28 @@ def in_groups(docs: List[Doc]) -> Iterator[List[Doc]]:
         yield group
 
 
+def predict_all(
+    model: Model,
+    docs: Iterable[Doc],
+    made: MadeSettings,
+    thresholds: Thresholds,
+    freed: FreedMemory,
+    doubt: Doubt,
+) -> Iterator[SpanTable]:
+    """Find the spans of documents, group by group.
+
+    model (Model): see `layers.span_model.build_span_model`.
+    docs (Iterable[Doc]): the documents, which are not changed.
+    made (MadeSettings): settings and codec of the component.
+    thresholds (Thresholds): which scores are high enough.
+    freed (FreedMemory): learns of the size of the work.
+    doubt (Doubt): learns of windows with too many candidates.
+    YIELDS (SpanTable): the spans of each document, in document order.
+    """
+    for group in in_groups(list(docs)):
+        yield from predict_docs(model, group, made, thresholds, freed, doubt)
+
+
 def predict_docs(
     model: Model,
     docs: List[Doc],
@@ -117,16 +155,7 @@ def predict_docs(
     freed: FreedMemory,
     doubt: Doubt,
 ) -> List[SpanTable]:
-    """Find the spans of a group of documents at once.
-
-    model (Model): see `layers.span_model.build_span_model`.
-    docs (List[Doc]): the documents, which are not changed.
-    made (MadeSettings): settings and codec of the component.
-    thresholds (Thresholds): which scores are high enough.
-    freed (FreedMemory): learns of the size of the work.
-    doubt (Doubt): learns of windows with too many candidates.
-    RETURNS (List[SpanTable]): the spans of each document, in document order.
-    """
+    """Find the spans of a group of documents at once; see `predict_all`."""
     if not any(len(doc) for doc in docs):
         return [SpanTable.empty() for _ in docs]
     settings, codec = made

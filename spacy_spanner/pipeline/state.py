@@ -4,9 +4,8 @@
 a change takes effect with the next call.
 """
 
-from copy import deepcopy
 from dataclasses import fields
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
 
 from spacy.vocab import Vocab
 from thinc.api import Model
@@ -36,23 +35,42 @@ class SettingsReader:
     def __init__(self, codec_type: Type[Any]) -> None:
         """codec_type (Type[SpanCodec]): the codec's class; its fields are settings."""
         self.codec_type = codec_type
-        self._seen: Tuple[Any, ...] = ()
-        self._made: Optional[MadeSettings] = None
+        # What was last made, from which entries and their types. They are replaced
+        # together: another thread may be reading at the same time.
+        self._last: Optional[Tuple[Dict[str, Any], List[type], MadeSettings]] = None
 
     def read(self, cfg: Dict[str, Any]) -> MadeSettings:
         """RETURNS (MadeSettings): settings with their values in `cfg`.
 
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
+        now, last = cfg.copy(), self._last
         # True equals 1 but is no number, so types count.
-        types = [type(value) for value in cfg.values()]
-        if self._made is None or (cfg, types) != self._seen:
-            settings = SpanSettings(**_known(SpanSettings, cfg))
-            codec = self.codec_type(**_known(self.codec_type, cfg))
-            self._made = MadeSettings(settings, codec)
-            # A copy, to notice changes inside of lists and mappings.
-            self._seen = deepcopy(cfg), types
-        return self._made
+        types = [type(value) for value in now.values()]
+        if last is not None and (now, types) == last[:2]:
+            return last[2]
+        now = copied(now)
+        settings = SpanSettings(**_known(SpanSettings, now))
+        codec = self.codec_type(**_known(self.codec_type, now))
+        made = MadeSettings(settings, codec)
+        self._last = now, types, made
+        return made
+
+
+def copied(value: Any) -> Any:
+    """Copy lists and mappings while other threads may change them.
+
+    `deepcopy` fails if a mapping grows while it is copied. Here, each list and mapping
+    is copied by a single call, which no other thread can interrupt.
+
+    value (Any): an entry of `cfg`, or `cfg` itself.
+    RETURNS (Any): a copy, down to the last list.
+    """
+    if isinstance(value, dict):
+        return {name: copied(entry) for name, entry in value.copy().items()}
+    if isinstance(value, list):
+        return [copied(entry) for entry in list(value)]
+    return value
 
 
 def _known(settings_type: Type[Any], cfg: Dict[str, Any]) -> Dict[str, Any]:

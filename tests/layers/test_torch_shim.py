@@ -14,7 +14,7 @@ from thinc.api import SGD, Adam, Model, Optimizer, PyTorchShim
 from torch import nn
 
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.layers.torch_shim import LazyShim, TorchShim
+from spacy_spanner.layers.torch_shim import LazyShim, TorchShim, switch
 
 from ..helpers import (
     NESTED,
@@ -188,3 +188,21 @@ def test_all_parts_of_a_component_change_between_training_and_prediction(
         assert modes(own_nlp) == {True}
         own_nlp(examples[0].reference.text)
         assert modes(own_nlp) == {False}
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_module_is_switched_after_all_of_its_parts(is_train: bool) -> None:
+    """Another thread takes the mode of the module for that of its dropout layers."""
+    seen: List[bool] = []
+
+    class Watched(nn.Dropout):
+        def train(self, mode: bool = True) -> Any:
+            seen.append(module.training)
+            return super().train(mode)
+
+    module = nn.Sequential(nn.Linear(2, 2), nn.Sequential(Watched(0.5)))
+    module.train(not is_train)
+    seen.clear()
+    assert switch(module, is_train) is module
+    assert seen == [not is_train]
+    assert {part.training for part in module.modules()} == {is_train}
