@@ -9,7 +9,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import srsly
 import typer
 from datasets import ROOT
-from train import budget, config_path, overrides
+from runs import config_path
+from train import budget, overrides
 from wasabi import msg
 
 from spacy_spanner.cli.shell import track

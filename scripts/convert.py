@@ -1,7 +1,7 @@
 """Convert the annotated text of a dataset to spaCy's binary format."""
 
 from pathlib import Path
-from typing import Dict, Iterator
+from typing import Dict, Iterator, List
 
 import spacy
 import typer
@@ -11,10 +11,12 @@ from wasabi import msg
 
 from spacy_spanner.corpus.records import LostSpans
 from spacy_spanner.corpus.spacy_files import SpacyWriter
+from spacy_spanner.preflight.recipes import JOINED
 
 
 def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:
-    """Write one `.spacy` file per split, and a table of the entities that are lost.
+    """Write one `.spacy` file per split, one of train and dev joined, and tables of the
+    entities that are lost.
 
     dataset (Dataset): the dataset to convert.
     output (Path): folder to write to.
@@ -23,25 +25,29 @@ def convert(dataset: Dataset, output: Path) -> Dict[str, Dict[str, int]]:
     """
     nlp = spacy.blank(dataset.lang)
     counts = {}
+    joined = SpacyWriter(output / f"{JOINED}.spacy")
     for split in SPLITS:
         lost = LostSpans(output / f"{split}.lost.csv")
-        writer = SpacyWriter(output / f"{split}.spacy")
-        counts[split] = _write(dataset.read(split, nlp, lost), writer)
+        writers = [SpacyWriter(output / f"{split}.spacy")]
+        writers += [joined] if split in JOINED.split("+") else []
+        counts[split] = _write(dataset.read(split, nlp, lost), writers)
+        writers[0].close()
         counts[split]["entities lost"] = sum(lost.reasons.values())
         lost.close()
+    joined.close()
     return counts
 
 
-def _write(docs: Iterator[Doc], writer: SpacyWriter) -> Dict[str, int]:
+def _write(docs: Iterator[Doc], writers: List[SpacyWriter]) -> Dict[str, int]:
     counts = {"documents": 0, "sentences": 0, "entities": 0}
     for doc in docs:
         if not len(doc):
             continue
-        writer.add(doc)
+        for writer in writers:
+            writer.add(doc)
         counts["documents"] += 1
         counts["sentences"] += sum(1 for _ in doc.sents)
         counts["entities"] += len(doc.spans[SPANS_KEY])
-    writer.close()
     return counts
 
 

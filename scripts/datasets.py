@@ -104,9 +104,10 @@ class Dataset(NamedTuple):
             )
 
 
-SPLIT = {"split_sentences": True}
-BY_RULES = {"split_sentences": True, "sentences": "rules"}
-CHARACTERS = {"split_sentences": True, "characters": True}
+# Sentences keep their neighbours, which some encoders read as context.
+SPLIT = {"split_sentences": True, "context": 1}
+BY_RULES = {**SPLIT, "sentences": "rules"}
+CHARACTERS = {**SPLIT, "characters": True}
 
 
 def _demo(lang: str) -> Dataset:

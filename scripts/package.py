@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import List
 
+import runs
 import spacy
 import srsly
 import typer
@@ -81,23 +82,27 @@ def make_package(nlp: Language, name: str, output: Path) -> Path:
 
 def main(
     dataset: str = typer.Argument(..., help="Name of the dataset"),
-    training: Path = typer.Argument(..., help="Folder with trained pipelines"),
+    training: Path = typer.Argument(..., help="Folder with groups of pipelines"),
     metrics: Path = typer.Argument(..., help="Folder with their scores"),
     output: Path = typer.Argument(..., help="Folder to write packages to"),
+    recipe: str = runs.RECIPE,
+    encoder: str = runs.ENCODER,
 ) -> None:
-    """Package every pipeline in TRAINING that has scores in METRICS."""
+    """Package every pipeline of the group in TRAINING that has scores in METRICS."""
     if not has_build():
         msg.fail("To build wheels, run: pip install build", exits=1)
+    group = runs.group_of(recipe, encoder)
+    output = output / group
     output.mkdir(parents=True, exist_ok=True)
     wheels: List[Path] = []
-    for scores in sorted(metrics.glob("*.json")):
-        nlp = spacy.load(training / scores.stem / "model-best")
+    for scores in sorted((metrics / group).glob("*.json")):
+        nlp = spacy.load(runs.pipeline_of(training / group / scores.stem))
         name = package_name(scores.stem, dataset, nlp.lang)
         describe(nlp, name, dataset, scores)
         wheels.append(make_package(nlp, name, output))
         msg.good(f"{name}: {wheels[-1]}")
     if not wheels:
-        msg.fail(f"There are no scores in {metrics}", exits=1)
+        msg.fail(f"There are no scores in {metrics / group}", exits=1)
     msg.info(f"To install one: pip install {wheels[0]}")
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Dict
 
+import runs
 import srsly
 import typer
 from wasabi import msg
@@ -17,6 +18,8 @@ COLUMNS = {
     "F1 nested": "spans_ents_nested_f",
     "ECE": "spans_ents_ece",
 }
+# What a pipeline was trained with.
+TRAINED = ("recipe", "train parts", "encoder")
 
 
 def render(dataset: str, scores: Dict[str, Dict[str, Any]]) -> str:
@@ -27,13 +30,17 @@ def render(dataset: str, scores: Dict[str, Dict[str, Any]]) -> str:
     RETURNS (str): Markdown.
     """
     overview = [
-        [model, *(percent(found.get(key)) for key in COLUMNS.values())]
+        [
+            model,
+            *(found.get(key, "-") for key in TRAINED),
+            *(percent(found.get(key)) for key in COLUMNS.values()),
+        ]
         for model, found in scores.items()
     ]
     parts = [
         f"# Results on {dataset}",
         "Scores on the test part, in percent: boundaries and label must be right.",
-        markdown_table(["model", *COLUMNS], overview),
+        markdown_table(["model", *TRAINED, *COLUMNS], overview),
     ]
     for model, found in scores.items():
         by_type = sorted((found.get("spans_ents_per_type") or {}).items())
@@ -42,12 +49,22 @@ def render(dataset: str, scores: Dict[str, Dict[str, Any]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main(dataset: str, metrics: Path, output: Path) -> None:
-    """Collect the JSON files in METRICS into the page OUTPUT."""
+def main(
+    dataset: str = typer.Argument(..., help="Name of the dataset"),
+    metrics: Path = typer.Argument(..., help="Folder with groups of scores"),
+    recipe: str = runs.RECIPE,
+    encoder: str = runs.ENCODER,
+) -> None:
+    """Collect the scores of the group in METRICS that recipe and encoder name on a page
+    next to METRICS.
+    """
+    group = runs.group_of(recipe, encoder)
     scores = {
-        path.stem: srsly.read_json(path) for path in sorted(metrics.glob("*.json"))
+        path.stem: srsly.read_json(path)
+        for path in sorted((metrics / group).glob("*.json"))
     }
     page = render(dataset, scores)
+    output = metrics.with_name(f"{metrics.name}_{group}.md")
     output.write_text(page, encoding="utf8")
     print(page)
     msg.good(f"Wrote {output}")

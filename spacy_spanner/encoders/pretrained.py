@@ -15,12 +15,9 @@ from ..errors import Errors
 from ..layers.stored_state import read_message, require_values
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
-from .hub import fetch_options
-from .sources import PACKAGED, Origin, require_transformers, resolve_name
+from .sources import Origin, find_pretrained, naming_encoder, require_transformers
 from .stored_encoder import (
-    NO_FOREIGN_CODE,
     build_transformer_of,
-    in_full_precision,
     read_config,
     read_tokenizer,
     without_pooler,
@@ -175,21 +172,12 @@ class PretrainedShim(TorchShim):
 
     def load(self) -> None:
         """Load encoder and tokenizer from the folder or hub."""
-        packaged = PACKAGED.get(self.name)
-        require_transformers(self.name, packaged.extra if packaged else "encoder")
-        from transformers import AutoConfig, AutoModel, AutoTokenizer
+        found = find_pretrained(self.name, self.origin.revision)
+        tokenizer, config, path, options = found
+        from transformers import AutoModel
 
-        path, revision = resolve_name(self.name), self.origin.revision
-        options = {**fetch_options(path), **NO_FOREIGN_CODE}
-        if revision is not None:
-            options["revision"] = revision
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **options)
-            config = in_full_precision(AutoConfig.from_pretrained(path, **options))
+        with naming_encoder(self.name):
             transformer = AutoModel.from_pretrained(path, config=config, **options)
-        except (OSError, ValueError) as error:
-            message = Errors.SP015.format(name=self.name, problem=error)
-            raise ValueError(message) from error
         commit = getattr(transformer.config, "_commit_hash", None)
         self.origin = Origin(self.name, commit)
         self._set_up(transformer, tokenizer)

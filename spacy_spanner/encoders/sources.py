@@ -1,11 +1,14 @@
 """Where pretrained encoders come from, and what they need."""
 
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Dict, NamedTuple, Optional
+from typing import Any, Dict, Iterator, NamedTuple, Optional
 
 from ..errors import Errors
 from ..errors.install import install_command
+from .hub import fetch_options
+from .stored_encoder import NO_FOREIGN_CODE, in_full_precision
 
 
 class PackagedModel(NamedTuple):
@@ -70,3 +73,48 @@ def resolve_name(name: str) -> str:
             )
         )
     return str(Path(spec.origin).parent / package.folder)
+
+
+class Pretrained(NamedTuple):
+    """An encoder whose weights are not loaded yet.
+
+    path, options: the arguments that load the weights.
+    """
+
+    tokenizer: Any
+    config: Any
+    path: str
+    options: Dict[str, Any]
+
+
+def find_pretrained(name: str, revision: Optional[str] = None) -> Pretrained:
+    """Find an encoder, without its weights.
+
+    name (str): see `resolve_name`.
+    revision (Optional[str]): commit, tag or branch of a model on the hub.
+    RETURNS (Pretrained): its tokenizer and configuration.
+    RAISES (ImportError): SP012 or SP014 if a package is missing.
+    RAISES (ValueError): SP015 if there is no such encoder.
+    """
+    packaged = PACKAGED.get(name)
+    require_transformers(name, packaged.extra if packaged else "encoder")
+    from transformers import AutoConfig, AutoTokenizer
+
+    path = resolve_name(name)
+    options = {**fetch_options(path), **NO_FOREIGN_CODE}
+    if revision is not None:
+        options["revision"] = revision
+    with naming_encoder(name):
+        tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **options)
+        config = in_full_precision(AutoConfig.from_pretrained(path, **options))
+    return Pretrained(tokenizer, config, path, options)
+
+
+@contextmanager
+def naming_encoder(name: str) -> Iterator[None]:
+    """RAISES (ValueError): SP015 if the encoder cannot be loaded."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        message = Errors.SP015.format(name=name, problem=error)
+        raise ValueError(message) from error

@@ -135,6 +135,25 @@ class DataErrors:
         "{existing}. Choose one of these with --from-key, or leave it out to read "
         "entities in doc.ents."
     )
+    SP088 = (
+        "The config {config} has no pretrained encoder that {name!r} could replace; "
+        "its encoders are: {existing}. Choose a config with a pretrained encoder, such "
+        "as --vars.encoder minilm, or leave out --vars.encoder_name."
+    )
+    SP089 = (
+        "{config} needs {what}, which a pipeline in paths.{name} provides, but "
+        "{value!r} {problem}. Set --vars.{name} to a pipeline that has them: a folder, "
+        "or the name of an installed package."
+    )
+    SP090 = (
+        "{dataset} cannot be trained on {parts!r}. Choose --vars.train_parts train, or "
+        "train+dev for both joined. Without it, the recipe decides."
+    )
+    SP091 = (
+        "{dataset} cannot be trained on {parts}: there is no {path}. Convert the "
+        "corpus with 'python -m spacy project run corpus', or choose other parts with "
+        "--vars.train_parts."
+    )
     SP093 = (
         "The model of '{component}' has no classes besides its labels, so there is "
         "nothing to count. Use 'analyze classes' for a span_offset component."
@@ -188,6 +207,10 @@ class DataWarnings:
         "The encoder {encoder} was pretrained on English, but the language is {lang}: "
         "expect low scores. Use --encoder cnn, which needs no pretrained weights, or "
         "an encoder that was pretrained on your language, such as --encoder {better}"
+    )
+    SW080 = (
+        "The paper of '{model}' has no recipe for the dataset {dataset!r}, so the "
+        "model is left out. It has recipes for: {existing}."
     )
     SW151 = (
         "There are no figures, because matplotlib is not installed. Install it with: "

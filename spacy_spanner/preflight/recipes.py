@@ -14,19 +14,17 @@ from thinc.api import Config
 
 from ..errors import Errors
 from ..settings import one_of, require
-from .config_text import Comments, config_text, value_text
+from .config_text import Comments, config_text
+from .marked_values import Tree, merge, reason, split, unmarked
 from .starter_config import PREFIX, Wishes, build_config, filled, find_factory
 
 TABLE = Path(__file__).parent / "recipes.yml"
 RECIPES = ("tuned", "paper")
-SECTIONS = ("paths", "vars", "nlp", "components", "training", "initialize")
+SECTIONS = ("paths", "vars", "nlp", "components", "corpora", "training", "initialize")
 # Keys of a layer that are not settings.
-ABOUT = ("heading", "title", "data", "start", "use", "examples", "warm_up", "models")
-# Where a value comes from: the key that it has in the table, and the word for comments.
-ORIGINS = {"own": "own", "code": "the authors' code", "value": ""}
-MARKS = {*ORIGINS, "paper", "note"}
-
-Tree = Dict[str, Any]
+ABOUT = {"heading", "title", "data", "start", "use", "parts", "examples", "warm_up"}
+ABOUT |= {"models"}
+JOINED = "train+dev"
 
 
 class Recipe(NamedTuple):
@@ -94,74 +92,6 @@ def blocks(factory: str, settings: Tree) -> Tree:
     return tree
 
 
-def is_marked(value: Any) -> bool:
-    """RETURNS (bool): whether the table gives a reason for this value."""
-    return isinstance(value, dict) and bool(value) and set(value) <= MARKS
-
-
-def unmarked(value: Any) -> Any:
-    """RETURNS (Any): the value without its reason."""
-    if not is_marked(value):
-        return value
-    return next(value[origin] for origin in ORIGINS if origin in value)
-
-
-def reason(value: Any) -> str:
-    """RETURNS (str): the reason for the value; empty if there is none."""
-    if not is_marked(value):
-        return ""
-    origin = next(text for key, text in ORIGINS.items() if key in value)
-    if "paper" in value:
-        paper = value["paper"]
-        shown = paper if isinstance(paper, str) else value_text(paper)
-        origin += f" (paper: {shown})"
-    return ": ".join(filter(None, [origin, value.get("note")]))
-
-
-def merge(old: Any, new: Any) -> Any:
-    """Override a value or the settings of a block.
-
-    old (Any): value or block of the layers so far.
-    new (Any): value or block of the next layer. A block that names a registered
-        function replaces the old one. A reason without a value keeps the old value
-        and adds to its reason.
-    RETURNS (Any): the resulting value or block.
-    """
-    if is_marked(new) and not set(new) & set(ORIGINS):
-        kept = dict(old) if is_marked(old) else {"value": old}
-        if "value" in kept:
-            kept["own"] = kept.pop("value")
-        return {**kept, **new}
-    mergeable = all(isinstance(x, dict) and not is_marked(x) for x in (old, new))
-    if not mergeable or any(key.startswith("@") for key in new):
-        return new
-    return {**old, **{k: merge(old[k], v) if k in old else v for k, v in new.items()}}
-
-
-def split(tree: Tree, section: str = "") -> Tuple[Tree, Comments]:
-    """Separate values from their reasons.
-
-    tree (Tree): a block.
-    section (str): its name.
-    RETURNS (Tuple[Tree, Comments]): the values, and the reasons as comments.
-    RAISES (ValueError): for a reason without a value, such as a misspelled setting.
-    """
-    values: Tree = {}
-    comments: Comments = {}
-    for key, marked in tree.items():
-        name = f"{section}.{key}".strip(".")
-        if is_marked(marked) and not set(marked) & set(ORIGINS):
-            raise ValueError(f"{name} has no value for the reason {marked}")
-        value = values[key] = unmarked(marked)
-        if isinstance(value, dict):
-            values[key], found = split(value, name)
-            comments.update(found)
-        if is_marked(marked):
-            place = (name, "") if isinstance(value, dict) else (section, key)
-            comments.setdefault(place[0], {})[place[1]] = reason(marked)
-    return values, comments
-
-
 def used_paths(config: Tree) -> Tree:
     """RETURNS (Tree): the block [paths], without those that nothing refers to."""
     text = Config(config).to_str(interpolate=False)
@@ -221,6 +151,9 @@ def plan_config(recipe: Recipe, columns: Dict[str, str]) -> Tuple[Config, Commen
     config["paths"] = used_paths(config)
     if recipe.about("examples"):
         plan_epochs(recipe, config, comments)
+    if recipe.about("parts") == JOINED:
+        note = "Train and dev joined, as in the paper: model-last is the result"
+        comments["paths"] = {"train": note}
     return Config(config), comments
 
 
@@ -279,19 +212,26 @@ def find_paper(factory: str, dataset: Optional[str]) -> Recipe:
 
     RAISES (ValueError): SP085 if there is none.
     """
-    model = factory[len(PREFIX) :]
-    found = {
-        Path(one.path).stem[len(model) + 1 :]: one
-        for one in recipes(read_table())
-        if one.factory == factory and one.path.startswith("paper/")
-    }
-    if dataset not in found:
+    found = papers_of(factory)
+    if dataset is None or dataset not in found:
         raise ValueError(
             Errors.SP085.format(
-                model=factory, dataset=dataset, existing=", ".join(sorted(found))
+                model=factory,
+                dataset=dataset,
+                existing=", ".join(sorted(found)),
             )
         )
     return found[dataset]
+
+
+def papers_of(factory: str) -> Dict[str, Recipe]:
+    """RETURNS (Dict[str, Recipe]): the recipes of a paper, by dataset."""
+    start = f"paper/{factory[len(PREFIX) :]}_"
+    return {
+        Path(one.path).stem[len(start) - len("paper/") :]: one
+        for one in recipes(read_table())
+        if one.path.startswith(start)
+    }
 
 
 def read_table(table: Path = TABLE) -> Tree:

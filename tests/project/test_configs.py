@@ -5,16 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
-import numpy as np
 import pytest
 import spacy
 import srsly
 import typer
-from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus, Example
+from spacy.tokens import DocBin
+from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config
-from spacy.vectors import Vectors
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
@@ -42,23 +40,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "train.spacy"
     DocBin(docs=[doc, doc]).to_disk(path)
     return path
-
-
-@pytest.fixture(scope="module")
-def taggers(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, Path]:
-    """Pipelines with word vectors, and a tagger on a shared encoder, by language."""
-    paths = {}
-    for lang in ("en", "zh"):
-        nlp = spacy.blank(lang)
-        nlp.vocab.vectors = Vectors(data=np.ones((1, 5), dtype="f"), keys=["x"])
-        nlp.add_pipe("tok2vec")
-        listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96}
-        nlp.add_pipe("tagger", config={"model": {"tok2vec": listener}})
-        example = Example(nlp.make_doc("x"), Doc(nlp.vocab, words=["x"], tags=["NN"]))
-        nlp.initialize(lambda example=example: [example])
-        paths[lang] = tmp_path_factory.mktemp("tagger")
-        nlp.to_disk(paths[lang])
-    return paths
 
 
 def tiny_encoders(config: Dict[str, Any], folder: Path) -> Dict[str, Any]:

@@ -18,7 +18,8 @@ from spacy.vocab import Vocab
 ROOT = Path(__file__).parents[2]
 PROJECT: Dict[str, Any] = srsly.read_yaml(ROOT / "project.yml")
 ASSETS: List[Dict[str, Any]] = PROJECT["assets"]
-MODULES = ("datasets", "check_assets", "convert", "count_corpus", "report", "train")
+MODULES = ("datasets", "runs", "check_assets", "convert", "count_corpus", "report")
+MODULES += ("train",)
 NAMES = (
     *("demo", "demo_zh", "conll03", "ontonotes5", "ontonotes4", "ace04", "ace05"),
     *("kbp17", "genia", "msra", "weibo", "resume", "wnut17"),
@@ -101,7 +102,7 @@ def test_page_about_datasets_names_each(name: str) -> None:
 
 def check(name: str, capsys: pytest.CaptureFixture, **options: str) -> str:
     with pytest.raises(SystemExit) as caught:
-        load("check_assets").main(name, **{"genia_train": "train", **options})
+        load("check_assets").check_files(name, **options)
     assert caught.value.code == 1
     return " ".join(capsys.readouterr().out.split())
 
@@ -154,7 +155,7 @@ def test_check_of_a_complete_dataset_passes(
 ) -> None:
     for part in ("train", "test"):
         put(checkout, f"msra/msra_{part}_bio.txt", SENTENCE)
-    load("check_assets").main("msra", "train")
+    load("check_assets").check_files("msra")
     assert "is complete" in capsys.readouterr().out
 
 
@@ -173,6 +174,8 @@ def test_conversion_holds_each_tenth_document_out(checkout: Path) -> None:
     counts = convert(checkout, "msra")
     assert [counts[split]["documents"] for split in counts] == [23, 2, 1]
     assert converted(checkout, "dev") == [[("Ann10", "PER")], [("Ann20", "PER")]]
+    joined = [converted(checkout, part) for part in ("train", "dev", "train+dev")]
+    assert joined[2] == joined[0] + joined[1]
 
 
 def test_conversion_of_genia_trains_on_the_part_that_is_asked(checkout: Path) -> None:
@@ -241,10 +244,11 @@ def test_larger_corpora_get_more_steps(checkout: Path, tmp_path: Path) -> None:
     enough_steps = load("train").enough_steps
     config = ROOT / "configs" / "biaffine_minilm.cfg"  # 400 steps of 160 words
     doc = Doc(spacy.blank("en").vocab, words=["word"] * 16_000)
-    DocBin(docs=[doc]).to_disk(tmp_path / "train.spacy")
-    assert enough_steps(config, tmp_path, 4) == {}
-    assert enough_steps(config, tmp_path, 0) == {}
-    found = enough_steps(config, tmp_path, 5)
+    data = tmp_path / "train.spacy"
+    DocBin(docs=[doc]).to_disk(data)
+    assert enough_steps(config, data, 4) == {}
+    assert enough_steps(config, data, 0) == {}
+    found = enough_steps(config, data, 5)
     assert found["training.max_steps"] == 500
     assert found["training.optimizer.head.total_steps"] == 500
     found = load("train").budget(config, 509)  # a prime number

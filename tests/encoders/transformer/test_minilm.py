@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from thinc.api import Model
 
-from spacy_spanner.encoders.pretrained import resolve_name
+from spacy_spanner.encoders.sources import resolve_name
 from spacy_spanner.encoders.transformer import build_transformer
 
 from ...helpers import doc_of
