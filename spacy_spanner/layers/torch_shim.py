@@ -142,11 +142,12 @@ class LazyShim(TorchShim):
 
 
 def _checked_sizes(sizes: Sequence[Any], n_bytes: int) -> Sequence[int]:
-    """RETURNS (Sequence[int]): the sizes of a module, which are sizes of its weights.
+    """RETURNS (Sequence[int]): the sizes of a module, which are sizes of its weights; 0
+    labels if it is part of an encoder.
 
     RAISES (ValueError): SP151 for anything else.
     """
-    known = all(type(size) is int and 0 < size <= n_bytes for size in sizes)
+    known = all(type(size) is int and 0 <= size <= n_bytes for size in sizes)
     if len(sizes) != 2 or not known:
         problem = f"their sizes are {str(list(sizes))[:60]}"
         raise ValueError(Errors.SP151.format(problem=problem))
