@@ -159,16 +159,16 @@ def test_changes_during_a_prediction_hold_for_the_next(
     nlp = trained_copy(factory)
     pipe: Any = nlp.get_pipe(factory)
     pipe.cfg["label_thresholds"] = {}
-    expected, codec = read(nlp, UNSEEN[:1]), type(pipe.codec)
-    candidates = codec.candidates
+    expected, encoder = read(nlp, UNSEEN[:1]), pipe.model.get_ref("tok2vec")
+    encode = encoder._func
 
-    def change(*args: Any) -> Any:
-        found = candidates(*args)
+    def change(*args: Any, **kwargs: Any) -> Any:
+        found = encode(*args, **kwargs)
         pipe.cfg.update(spans_key="new", threshold=1.0, set_ents="longest")
         pipe.cfg["label_thresholds"]["PER"] = 1.0
         return found
 
-    monkeypatch.setattr(codec, "candidates", change)
+    monkeypatch.setattr(encoder, "_func", change)
     doc = nlp(UNSEEN[0])
     assert [scored_spans(doc)] == expected and expected[0]
     assert "new" not in doc.spans and not doc.ents
