@@ -6,14 +6,14 @@ Started again, only what is missing is trained.
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+import runs
 import srsly
 import typer
 from datasets import ROOT
-from runs import config_path
 from train import budget, overrides
 from wasabi import msg
 
-from spacy_spanner.cli.shell import track
+from spacy_spanner.cli.shell import plain_errors, track
 from spacy_spanner.evaluation.tables import markdown_table, mean_and_spread
 from spacy_spanner.files import write_json, write_text
 from spacy_spanner.jobs.search.search import run_variants
@@ -245,7 +245,11 @@ def main(
     test: Path = typer.Argument(..., help="Its test part"),
     output: Path = typer.Argument(..., help="Folder for tables and data"),
     models: str = typer.Option(..., help="Names of models, with spaces between"),
-    encoder: str = typer.Option("cnn", help="Which config of each model"),
+    recipe: str = runs.RECIPE,
+    encoder: str = runs.ENCODER,
+    encoder_name: str = runs.ENCODER_NAME,
+    vectors: str = runs.VECTORS,
+    tagger: str = runs.TAGGER,
     steps: int = typer.Option(300, help="Batches of each training"),
     seeds: str = typer.Option("0", help="Numbers, with spaces between"),
     tables: str = typer.Option("", help="Names of tables; default: all"),
@@ -256,18 +260,24 @@ def main(
     setup_gpu(gpu, silent=True)
     numbers = [int(seed) for seed in seeds.split()]
     require_tables(tables.split(), models.split())
-    choice = Choice("tuned", tables.split(), encoders.split(), dataset)
-    pages = {model: read_page(model, choice) for model in models.split()}
-    for model, page in pages.items():
-        path = config_path(model, encoder)
-        shared = {**overrides(path, dataset, corpus, 0), **budget(path, steps)}
-        msg.divider(model)
-        plan = Plan(path, shared, test)
-        runs = train_rows(plan, variants_of(page, model, numbers), output)
-        note = f"Best of {steps} steps by the dev part, seeds: {seeds}."
-        text = render(page, dataset, runs, note)
-        write_text(output / f"{model}_{encoder}.md", text)
-        write_json(output / f"{model}_{encoder}.json", runs)
+    choice = Choice(recipe, tables.split(), encoders.split(), dataset)
+    # The best step is chosen on the dev part, which is never trained on here.
+    common = (models, recipe, encoder, encoder_name, "", "train", vectors, tagger)
+    with plain_errors():
+        bases = runs.plan_runs(dataset, runs.Choices(*common))
+    pages = {base.model: read_page(base.model, choice) for base in bases}
+    for base in bases:
+        model, page = base.model, pages[base.model]
+        settings = overrides(base.config, dataset, corpus, 0)
+        shared = {**settings, **base.settings, **budget(base.config, steps)}
+        msg.divider(base.name)
+        plan = Plan(base.config, shared, test)
+        rows = train_rows(plan, variants_of(page, model, numbers), output)
+        note = f"Base: {base.config.stem}, encoder {base.about['encoder']}. Best of "
+        note += f"{steps} steps by the dev part, seeds: {seeds}."
+        text = render(page, dataset, rows, note)
+        write_text(output / f"{base.name}.md", text)
+        write_json(output / f"{base.name}.json", rows)
         print(text)
     msg.good(f"Wrote {output}")
 

@@ -61,6 +61,7 @@ class Run(NamedTuple):
     """A training.
 
     config (Path): its config.
+    model (str): name of the model; empty if the config was chosen by its path.
     name (str): name of its results.
     parts (str): the parts of the dataset that it learns from.
     settings (Dict[str, Any]): settings of the config to override.
@@ -68,6 +69,7 @@ class Run(NamedTuple):
     """
 
     config: Path
+    model: str
     name: str
     parts: str
     settings: Dict[str, Any]
@@ -98,18 +100,23 @@ def plan_runs(dataset: str, choices: Choices) -> List[Run]:
         why = "a recipe has configs of its own"
         raise ValueError(Errors.SP030.format(first=first, second=second, why=why))
     if choices.config:
-        return [_plan_run(dataset, Path(choices.config), choices)]
+        return [_plan_run(dataset, Path(choices.config), "", choices)]
     if is_paper:
+        papers = find_papers(models, dataset)
         return [
-            _plan_run(dataset, ROOT / "configs" / recipe.path, choices, recipe)
-            for recipe in find_papers(models, dataset).values()
+            _plan_run(dataset, ROOT / "configs" / recipe.path, model, choices, recipe)
+            for model, recipe in papers.items()
         ]
-    paths = [config_path(model, choices.encoder) for model in models]
-    return [_plan_run(dataset, path, choices) for path in paths]
+    paths = {model: config_path(model, choices.encoder) for model in models}
+    return [_plan_run(dataset, paths[model], model, choices) for model in paths]
 
 
 def _plan_run(
-    dataset: str, path: Path, choices: Choices, recipe: Optional[Recipe] = None
+    dataset: str,
+    path: Path,
+    model: str,
+    choices: Choices,
+    recipe: Optional[Recipe] = None,
 ) -> Run:
     """RETURNS (Run): the training of a config.
 
@@ -126,7 +133,7 @@ def _plan_run(
     shown += [short_name(encoder)] if recipe or name else []
     run = "_".join([path.stem, *shown])
     about = {"recipe": choices.recipe, "train parts": parts, "encoder": encoder}
-    return Run(path, run, parts, settings, about)
+    return Run(path, model, run, parts, settings, about)
 
 
 def encoder_of(config: Dict[str, Any]) -> str:

@@ -77,12 +77,20 @@ def budget(path: Path, steps: int) -> Dict[str, Any]:
         "training.max_epochs": 0,
         "training.eval_frequency": frequency,
     }
-    optimizer = load_config(path)["training"]["optimizer"]
+    return {**found, **scaled_schedules(load_config(path), steps)}
+
+
+def scaled_schedules(config: Dict[str, Any], steps: int) -> Dict[str, int]:
+    """RETURNS (Dict[str, int]): settings that make the learning rates of a config end
+    after these steps, with the same share of warm-up.
+    """
+    found = {}
     for part in ("encoder", "head"):
-        schedule = optimizer.get(part)
+        schedule = config["training"]["optimizer"].get(part)
         if isinstance(schedule, dict) and "total_steps" in schedule:
+            share = schedule["warmup_steps"] / schedule["total_steps"]
             found[f"training.optimizer.{part}.total_steps"] = steps
-            found[f"training.optimizer.{part}.warmup_steps"] = max(1, steps // 10)
+            found[f"training.optimizer.{part}.warmup_steps"] = round(share * steps)
     return found
 
 
@@ -110,17 +118,13 @@ def paper_steps(path: Path, data: Path, epochs: int) -> Dict[str, Any]:
     epochs (int): number of epochs; 0 for that of the config.
     RETURNS (Dict[str, Any]): settings of steps, evaluations and schedules.
     """
-    training = load_config(path)["training"]
-    before, frequency = training["max_steps"], training["eval_frequency"]
+    config = load_config(path)
+    training = config["training"]
     examples = sum(len(doc) > 0 for doc in DocBin().from_disk(data).tokens)
     batches = -(-examples // training["batcher"]["size"])
-    steps = batches * (epochs or before // frequency)
-    found = {"training.max_steps": steps, "training.eval_frequency": batches}
-    for part in ("encoder", "head"):
-        warm_up = training["optimizer"][part]["warmup_steps"] / before
-        found[f"training.optimizer.{part}.total_steps"] = steps
-        found[f"training.optimizer.{part}.warmup_steps"] = round(warm_up * steps)
-    return found
+    steps = batches * (epochs or training["max_steps"] // training["eval_frequency"])
+    counted = {"training.max_steps": steps, "training.eval_frequency": batches}
+    return {**counted, **scaled_schedules(config, steps)}
 
 
 def warn_of_language(dataset: str, encoder: str) -> None:

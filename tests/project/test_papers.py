@@ -252,3 +252,26 @@ def test_steps_of_a_paper_follow_the_data(checkout: Checkout, tmp_path: Path) ->
     found = paper_steps(path, data, 8)
     assert found["training.max_steps"] == 24
     assert found["training.optimizer.head.warmup_steps"] == 5
+
+
+def test_ablations_start_from_the_recipe_of_a_paper(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ablations, corpus = checkout.script("ablations"), checkout.corpus("genia")
+    plans = []
+    monkeypatch.setattr(ablations, "train_rows", lambda plan, *_: plans.append(plan))
+    monkeypatch.setattr(ablations, "render", lambda page, dataset, runs, note: note)
+    options = checkout.options("genia", models="locate_label")
+    del options["config"], options["train_parts"]
+    places = ("genia", corpus, corpus / "test.spacy", checkout.folder / "ablations")
+    rest: Dict[str, Any] = {"steps": 20, "seeds": "0", "tables": "", "encoders": ""}
+    ablations.main(*places, **options, **rest, gpu=-1)
+    (plan,) = plans
+    assert plan.config == checkout.folder / "configs" / "paper/locate_label_genia.cfg"
+    assert plan.overrides["paths.train"] == str(corpus / "train.spacy")
+    assert plan.overrides["paths.tagger"] == options["tagger"]
+    assert plan.overrides["training.max_steps"] == 20
+    assert plan.overrides["training.optimizer.head.warmup_steps"] == 2
+    (page,) = (checkout.folder / "ablations").glob("*.md")
+    assert page.name.startswith("locate_label_genia_train_bert")
+    assert "Base: locate_label_genia, encoder" in page.read_text(encoding="utf8")
