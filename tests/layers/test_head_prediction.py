@@ -96,3 +96,33 @@ def test_head_prediction_has_no_way_back() -> None:
     found, backprop = head_of().begin_update((vectors_of(2), work, lowest))
     with pytest.raises(TypeError, match="prediction"):
         backprop(found)
+
+
+@pytest.mark.parametrize("n_docs", [1, 2, 4])
+def test_head_hands_few_candidates_of_each_window_to_the_host(n_docs: int) -> None:
+    class Counting(TokenCodec):
+        def rescore(self, spans: SpanTable, window: Ints) -> Floats:
+            sizes.append(np.bincount(window).tolist())
+            return spans.score
+
+    sizes: List[List[int]] = []
+    cuts: List[None] = []
+    docs = [np.ones((8, WIDTH), dtype="f")] * n_docs
+    # Two windows of a document with 12 candidates each, all of which tie.
+    plan = plan_of([8] * n_docs, max_window=4)
+    limits = {"max_candidates": 5, "report_cut": lambda: cuts.append(None)}
+    spans = find(head_of(), docs, work_of(plan, Counting(), 10, **limits))
+    assert sizes == [[5] * (2 * n_docs)]
+    assert cuts
+    assert set(zip(spans.start[:5] % 4, spans.label[:5])) == {
+        *((0, label) for label in range(3)),
+        *((1, label) for label in range(2)),
+    }
+
+
+def test_head_reports_no_cut_where_no_window_has_too_many() -> None:
+    cuts: List[None] = []
+    limits = {"max_candidates": 12, "report_cut": lambda: cuts.append(None)}
+    work = work_of(plan_of([4, 4]), **limits)
+    assert find(head_of(), [np.ones((4, WIDTH), dtype="f")] * 2, work).n_spans == 24
+    assert not cuts
