@@ -1,6 +1,7 @@
 """The ablation tables name settings that exist, and are computed right."""
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator
@@ -77,6 +78,19 @@ def test_results_of_the_papers_belong_to_known_columns_and_corpora(
                 corpora = row.get("corpora") or table["corpora"]
                 assert 0 < len(results) <= len(corpora)
                 assert all(x is None or 0 < x < 100 for x in results)
+
+
+def test_page_of_the_papers_names_tables_that_exist() -> None:
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf8")
+    sections = re.split(r"^## .*\(`span_(\w+)`\)$", page, flags=re.MULTILINE)[1:]
+    found = dict(zip(sections[::2], sections[1::2]))
+    assert set(found) == set(MODELS)
+    for model, section in found.items():
+        named = re.findall(r"--vars\.ablation_tables (\w+)", section)
+        existing = [table["name"] for table in TABLES[model]["tables"]]
+        assert set(named) == set(existing) - {"own"}
+    sweeps = re.findall(r"configs/sweeps/\w+\.yml", page)
+    assert sweeps and all((ROOT / path).exists() for path in sweeps)
 
 
 def test_every_config_of_a_model_has_a_table() -> None:
