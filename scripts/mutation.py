@@ -14,56 +14,81 @@ import json
 import random
 import time
 from collections import defaultdict
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Dict, Iterator, List
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from forked_tests import PASSED, ROOT, Recorder, Session, change_functions
 from mutants import Mutant, mutants_of
 
-CORE = (
-    "spans/*.py",
-    "models/codec.py",
-    "models/*/codec.py",
-    "models/biaffine/smoothing.py",
-    "models/diffusion/loss.py",
-    "models/diffusion/noise.py",
-    "models/diffusion/outputs.py",
-    "models/diffusion/proposals.py",
-    "models/diffusion/sampling.py",
-    "models/diffusion/targets.py",
-    "models/locate_label/assignment.py",
-    "models/locate_label/boundaries.py",
-    "models/locate_label/range_maxima.py",
-    "models/locate_label/soft_nms.py",
-    "models/offset/decoding.py",
-    "models/offset/offsets.py",
-    "pipeline/annotations.py",
-    "pipeline/gold.py",
-    "pipeline/prediction.py",
-    "evaluation/counts.py",
-    "evaluation/matching.py",
-    "evaluation/scorer.py",
-)
-TESTS = ("tests/spans", "tests/models", "tests/evaluation", "tests/pipeline")
+
+class Part(NamedTuple):
+    """Files of the package to change, and the tests that cover them."""
+
+    files: Tuple[str, ...]
+    tests: Tuple[str, ...]
+
+
+def model(name: str, *files: str) -> Part:
+    """RETURNS (Part): the codec of a model, and files that it uses."""
+    paths = (f"models/{name}/{file}.py" for file in ("codec", *files))
+    return Part(tuple(paths), (f"tests/models/{name}",))
+
+
+CORE = {
+    "spans": Part(("spans/*.py",), ("tests/spans",)),
+    "biaffine": model("biaffine", "smoothing"),
+    "diffusion": model(
+        "diffusion", "loss", "noise", "outputs", "proposals", "sampling", "targets"
+    ),
+    "locate_label": model(
+        "locate_label", "assignment", "boundaries", "range_maxima", "soft_nms"
+    ),
+    "offset": model("offset", "decoding", "offsets"),
+    "gold": Part(
+        ("pipeline/gold.py", "pipeline/annotations.py"),
+        (
+            "tests/pipeline/gold",
+            "tests/pipeline/selection",
+            "tests/pipeline/component/test_written_spans.py",
+        ),
+    ),
+    "selection": Part(
+        ("pipeline/prediction.py", "models/bound.py", "models/codec.py"),
+        (
+            "tests/pipeline/test_choice_of_spans.py",
+            "tests/pipeline/selection",
+            "tests/models",
+        ),
+    ),
+    "scorers": Part(
+        ("evaluation/counts.py", "evaluation/matching.py", "evaluation/scorer.py"),
+        (
+            "tests/evaluation/scorer",
+            "tests/evaluation/test_counts.py",
+            "tests/evaluation/test_matching.py",
+        ),
+    ),
+}
 SURVIVED, KILLED = "survived", "killed"
 RESULTS = "results.jsonl"
 # Seconds of each test by its name, and the lines that it reaches.
 Reached = Dict[str, Dict]
 
 
-def core_files() -> List[str]:
+def files_of(part: Part) -> List[str]:
     """RETURNS (List[str]): the files to change, relative to the root."""
     package = ROOT / "spacy_spanner"
-    paths = chain.from_iterable(sorted(package.glob(pattern)) for pattern in CORE)
+    paths = chain.from_iterable(sorted(package.glob(name)) for name in part.files)
     return [str(path.relative_to(ROOT)) for path in paths if path.name != "__init__.py"]
 
 
-def read_reached(session: Session, path: Path) -> Reached:
+def read_reached(session: Session, part: Part, path: Path) -> Reached:
     """RETURNS (Reached): which test reaches which line, recorded if it is not known."""
 
     def work() -> None:
-        recorder = Recorder(core_files())
+        recorder = Recorder(files_of(part))
         recorder.run(session)
         path.write_text(json.dumps(recorder.tests), encoding="utf8")
 
@@ -97,7 +122,7 @@ def try_mutant(session: Session, mutant: Mutant, tests: Dict[str, float]) -> Dic
         session.run(list(tests))
 
     start = time.monotonic()
-    code = session.in_a_fork(work, int(20 + 4 * sum(tests.values())))
+    code = session.in_a_fork(work, int(10 + 3 * sum(tests.values())))
     by = "an error outside of the tests" if code > 0 else "the time limit"
     if session.failed.exists():
         by = session.failed.read_text(encoding="utf8")
@@ -146,13 +171,12 @@ def table(rows: List[Dict]) -> str:
     return "\n".join(lines)
 
 
-def run(session: Session, args: argparse.Namespace) -> None:
-    """Try the mutants that have no result yet, or those that survived."""
-    reached = read_reached(session, args.results / "reached.json")
+def run(session: Session, name: str, args: argparse.Namespace) -> None:
+    """Try the mutants of a part that have no result yet, or those that survived."""
+    reached = read_reached(session, CORE[name], args.results / f"{name}.json")
     path = args.results / RESULTS
     known = read_results(path)
-    files = [file for file in core_files() if args.files in file]
-    for mutant in sample(files, args.sample, args.seed):
+    for mutant in sample(files_of(CORE[name]), args.sample, args.seed):
         row = known.get(mutant.name)
         if row is None if not args.again else row and row["result"] == SURVIVED:
             tests = tests_of(mutant, reached, args.budget)
@@ -163,20 +187,21 @@ def run(session: Session, args: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Read the command line."""
+    """Try the parts of the core in turn."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path, help="folder of the results")
-    parser.add_argument("--files", default="", help="a part of their path")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(CORE)}")
     parser.add_argument("--sample", type=int, default=40, help="mutants a file; 0: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--budget", type=float, default=20, help="seconds a mutant")
     parser.add_argument("--again", action="store_true", help="only the survivors")
     parser.add_argument("--table", action="store_true", help="only print the results")
     args = parser.parse_args()
+    args.results = args.results.resolve()
     args.results.mkdir(parents=True, exist_ok=True)
-    if not args.table:
-        session = Session(lambda session: run(session, args), args.results.resolve())
-        session.start(list(TESTS))
+    for name in () if args.table else args.parts or CORE:
+        session = Session(partial(run, name=name, args=args), args.results)
+        session.start(list(CORE[name].tests))
     print(table(list(read_results(args.results / RESULTS).values())))
 
 

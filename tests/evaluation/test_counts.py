@@ -20,6 +20,7 @@ from spacy_spanner.evaluation.counts import (
     length_class,
     macro_average,
     nested_spans,
+    shortest_length,
 )
 
 SPANS = st.sets(
@@ -59,6 +60,35 @@ def test_f_beta_by_hand() -> None:
 )
 def test_length_class(width: int, name: str) -> None:
     assert length_class(width) == name
+
+
+@pytest.mark.parametrize("width", range(1, 12))
+def test_shortest_length_is_the_smallest_of_its_class(width: int) -> None:
+    shortest = shortest_length(length_class(width))
+    assert shortest <= width
+    assert length_class(shortest) == length_class(width)
+    assert shortest == 1 or length_class(shortest - 1) != length_class(width)
+
+
+def test_count_groups_by_hand() -> None:
+    gold = {(0, 4, "A"), (1, 2, "B"), (6, 8, "A")}
+    readings = [
+        reading(gold, {(0, 4, "A"), (1, 2, "A")}),
+        reading(set(), {(0, 1, "B")}),
+    ]
+    assert count_groups(readings, by_type) == {
+        "A": Counts(found=1, gold=2, right=1, predicted=2),
+        "B": Counts(found=0, gold=1, right=0, predicted=1),
+    }
+    assert count_groups(readings, by_length) == {
+        "1": Counts(found=0, gold=1, right=0, predicted=2),
+        "2": Counts(found=0, gold=1, right=0, predicted=0),
+        "4": Counts(found=1, gold=1, right=1, predicted=1),
+    }
+    assert count_groups(readings, by_nesting) == {
+        "flat": Counts(found=0, gold=1, right=0, predicted=1),
+        "nested": Counts(found=1, gold=2, right=1, predicted=2),
+    }
 
 
 @given(st.lists(st.tuples(SPANS, SPANS), max_size=4))

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from spacy_spanner.models.codec import Candidates, SpanCodec, all_labels, best_labels
+from spacy_spanner.models.codec import (
+    Candidates,
+    SpanCodec,
+    all_labels,
+    best_labels,
+    join,
+    only_best_class,
+)
 from spacy_spanner.spans.table import Bools, SpanTable
 
 
@@ -34,9 +41,9 @@ def test_best_labels_of_no_cells() -> None:
 
 
 def test_best_labels_noise_does_not_choose_between_equals() -> None:
-    noise = torch.tensor([[0.0, 1e-7], [1e-7, 0.0], [0.0, 2e-4]])
+    noise = torch.tensor([[0.0, 1e-7], [1e-7, 0.0], [0.0, 2e-5], [0.0, 2e-4]])
     _, label = best_labels(0.45 + noise, torch.zeros(2))
-    assert label.tolist() == [0, 0, 1]
+    assert label.tolist() == [0, 0, 0, 1]
 
 
 def test_all_labels_by_hand() -> None:
@@ -57,6 +64,21 @@ def test_candidates_at_cells_have_exclusive_ends_and_their_scores() -> None:
         [0, 1, 1],
     ]
     assert found.score.tolist() == scores[cell, label].tolist()
+
+
+def test_only_best_class_leaves_the_most_probable_and_its_equals() -> None:
+    classes = torch.tensor([[[0.5, 0.4, 0.1]], [[0.2, 0.4, 0.4]]])
+    assert only_best_class(classes, "threshold") is classes
+    best = only_best_class(classes, "argmax")
+    expected = torch.tensor([[[0.5, -1.0, -1.0]], [[-1.0, 0.4, 0.4]]])
+    assert best.tolist() == expected.tolist()
+
+
+def test_join_keeps_the_order_of_the_parts() -> None:
+    parts = [Candidates(*torch.arange(5)[:, None] + 10 * n) for n in (2, 1)]
+    assert [column.tolist() for column in join(parts)] == [
+        [20 + column, 10 + column] for column in range(5)
+    ]
 
 
 class PlainCodec(SpanCodec):

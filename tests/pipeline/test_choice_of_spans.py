@@ -2,14 +2,20 @@
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
+from spacy_spanner.pipeline import prediction
 from spacy_spanner.pipeline.prediction import (
     Thresholds,
     choose_spans,
+    in_groups,
     read_thresholds,
     split_by_doc,
+    white_space,
 )
 from spacy_spanner.pipeline.temperature import calibrate
 from spacy_spanner.settings import SpanSettings
@@ -67,6 +73,40 @@ def test_no_span_begins_or_ends_with_white_space() -> None:
     table = SpanTable.of([(2, 4, 0), (3, 6, 0), (1, 4, 0), (5, 6, 0)])
     chosen = choose_spans(table, space, thresholds(0.5), "any")
     assert [span[:2] for span in chosen.rows()] == [(1, 4)]
+
+
+def test_score_just_below_its_threshold_is_not_kept() -> None:
+    limits = thresholds(0.7)
+    below = np.nextafter(limits.lowest[0], np.float32(0))
+    assert limits.reached_by(SpanTable.of([(0, 1, 0, below)])).tolist() == [False]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_lowest_score_of_a_candidate_reaches_the_threshold(temperature: float) -> None:
+    limits = thresholds(*np.linspace(0.1, 0.9, 9), temperature=temperature)
+    lowest = limits.of_candidates
+    rows = [(0, 1, label, score) for label, score in enumerate(lowest)]
+    assert limits.reached_by(SpanTable.of(rows)).all()
+    # Rounding is forgiven, and nothing else.
+    lower = [(0, 1, label, score - 1e-4) for label, score in enumerate(lowest)]
+    assert not limits.reached_by(SpanTable.of(lower)).any()
+
+
+def test_documents_are_predicted_in_groups_of_bounded_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prediction, "TOKENS_AT_ONCE", 5)
+    docs = [Doc(Vocab(), words=["a"] * n) for n in (2, 3, 1, 5, 7, 0, 5)]
+    groups = [[len(doc) for doc in group] for group in in_groups(docs)]
+    assert groups == [[2, 3], [1], [5], [7], [0, 5]]
+    assert list(in_groups([])) == []
+
+
+def test_white_space_of_documents_is_concatenated() -> None:
+    vocab = spacy.blank("en").vocab
+    docs = [Doc(vocab, words=words) for words in (["a", " "], [], ["\n", "b"])]
+    assert white_space(docs).tolist() == [False, True, True, False]
+    assert white_space([]).tolist() == []
 
 
 @given(tables(), st.floats(0, 1, width=32), st.sampled_from([0.5, 1.0, 3.0]))

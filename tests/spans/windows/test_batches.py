@@ -4,6 +4,7 @@ from itertools import chain
 from typing import List
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,22 @@ def test_batch_windows_gives_a_large_window_a_group_of_its_own() -> None:
 
 def test_batch_windows_of_nothing_is_empty() -> None:
     assert batch_windows(np.zeros(0, dtype=np.int64), 10) == []
+
+
+def test_batch_windows_of_memory_that_grows_with_tokens_bounds_tokens() -> None:
+    groups = batch_windows(np.asarray([3, 2, 3, 2]), 6, power=1)
+    assert [group.tolist() for group in groups] == [[0, 2], [1, 3]]
+
+
+def test_batch_windows_counts_short_windows_as_longer() -> None:
+    groups = batch_windows(np.asarray([1, 1, 1]), 8, shortest=2)
+    assert [group.tolist() for group in groups] == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_batch_windows_of_empty_windows_counts_them_as_one_token(power: int) -> None:
+    groups = batch_windows(np.asarray([0, 0, 0]), 2, power=power)
+    assert [group.tolist() for group in groups] == [[0, 1], [2]]
 
 
 @given(st.lists(st.integers(0, 12), max_size=20), st.integers(1, 300))

@@ -117,6 +117,11 @@ def test_window_plan_lengths_are_tokens_per_window() -> None:
     windows = plan([6], [[0, 2, 3]])
     assert windows.lengths.tolist() == [2, 1, 3]
     assert windows.n_windows == 3
+    assert windows.n_padded == 9
+
+
+def test_window_plan_of_no_windows_pads_nothing() -> None:
+    assert plan([], []).n_padded == 0
 
 
 # ----------------------------------------------------------------- properties
