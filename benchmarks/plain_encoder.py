@@ -16,7 +16,7 @@ from spacy.util import registry
 from thinc.api import Model
 from torch import Tensor, nn
 
-from spacy_spanner.encoders.pretrained import resolve_name
+from spacy_spanner.encoders.sources import resolve_name
 
 # Batch size of the plain loop in prediction; batches are sorted by length.
 PREDICTION_BATCH = 32

@@ -3,6 +3,7 @@
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any, Dict, Optional
 
 import srsly
@@ -26,6 +27,9 @@ from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
 # Encoders with relative positions accept inputs of any length.
 UNLIMITED = 10**9
+# While a call collects the outputs of all layers, some versions of transformers (such
+# as 4.57) replace methods of the layers, which other threads would use.
+_collecting = Lock()
 # What `PretrainedShim.to_bytes` stores, and the beginning of names of the weights of
 # the transformer.
 STORED = {"weights": bytes, "prompts": int, "config": str, "tokenizer": dict}
@@ -69,9 +73,11 @@ class PretrainedEncoder(nn.Module):
         inputs = {"input_ids": ids, "attention_mask": mask.long()}
         if self.prompts is not None:
             inputs = self._add_prompts(ids, mask, self.prompts)
-        output = self.transformer(**inputs, output_hidden_states=self.layers > 1)
         if self.layers == 1:
+            output = self.transformer(**inputs, output_hidden_states=False)
             return output.last_hidden_state
+        with _collecting:
+            output = self.transformer(**inputs, output_hidden_states=True)
         return torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
 
     def _add_prompts(

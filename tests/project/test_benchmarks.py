@@ -116,6 +116,18 @@ def test_doubt_measures_every_model_and_length(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_long_life_samples_memory_after_every_round(data: Path, tmp_path: Path) -> None:
+    options = ("--documents", 2500, "--pool", 4, "--longest", 20)
+    (row,) = run("long_life.py", data, *options, "--output", tmp_path / "life.json")
+    rounds = [size["documents"] for size in row["sizes"]]
+    assert rounds == [0, 1000, 2000, 2500]
+    assert 100 < row["loaded_mb"] < row["early_mb"]
+    assert row["highest_mb"] <= row["early_mb"] * (
+        1 + row["growth_percent"] / 100 + 1e-9
+    )
+
+
+@pytest.mark.slow
 def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
     command = [sys.executable, BENCHMARKS / "run_all.py", data, "--quick"]
     command += ["--parts", tmp_path, "--only", "startup,speed_cnn_short,growth"]

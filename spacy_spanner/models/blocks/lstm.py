@@ -1,15 +1,21 @@
 """A bidirectional LSTM whose output does not depend on padding."""
 
-from typing import List
+from typing import List, Tuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...spans.table import Ints
 from ..codec import WindowBatch
 from .padded_rows import at_tokens
+
+# Sizes up to this one are not rounded, so that short texts lose no time.
+EXACT = 32
+# Rounded sizes between a power of two and the next one.
+SIZES_PER_OCTAVE = 16
 
 
 class BiLSTM(nn.Module):
@@ -64,18 +70,45 @@ def read_rows(
     unless most of the batch is padding. In prediction, rows of the same length are read
     as they are.
 
+    oneDNN compiles code for each size, and keeps the last thousand of them: hundreds of
+    MB in a process that reads documents of all lengths. So sizes are rounded up in
+    prediction, which leaves it few to compile.
+
     vectors (Tensor): (batch, token, width)
     lengths (Ints): of each row, on the host. Shape: (batch,)
     padding (float): value after the end of a row.
     RETURNS (Tensor): (batch, token, n_out)
     """
-    if not torch.is_grad_enabled() and (lengths == vectors.shape[1]).all():
+    n_rows, n_tokens = vectors.shape[:2]
+    by_size = vectors.is_cpu and torch.backends.mkldnn.is_available()
+    sizes = round_up(n_rows), round_up(n_tokens)
+    as_it_is = not by_size or sizes == (n_rows, n_tokens)
+    if as_it_is and not torch.is_grad_enabled() and (lengths == n_tokens).all():
         whole: Tensor = lstm(vectors)[0]  # such as one sentence
         return whole
-    mostly_padding = vectors[..., 0].numel() > 2 * int(lengths.sum())
-    if vectors.is_cpu and torch.backends.mkldnn.is_available() and not mostly_padding:
-        return _read_padded(lstm, vectors, lengths, padding)
+    mostly_padding = n_rows * n_tokens > 2 * int(lengths.sum())
+    if by_size and not mostly_padding:
+        if not torch.is_grad_enabled():
+            vectors, lengths = _extend(vectors, lengths, sizes)
+        read = _read_padded(lstm, vectors, lengths, padding)
+        return read[:n_rows, :n_tokens]
     return _read_packed(lstm, vectors, lengths, padding)
+
+
+def round_up(size: int) -> int:
+    """RETURNS (int): one of few sizes, at least this one and at most 1/16 more."""
+    if size <= EXACT:
+        return size
+    step = 2 ** ((size - 1).bit_length() - 1) // SIZES_PER_OCTAVE
+    return -(-size // step) * step
+
+
+def _extend(
+    vectors: Tensor, lengths: Ints, sizes: Tuple[int, int]
+) -> Tuple[Tensor, Ints]:
+    """RETURNS (Tuple[Tensor, Ints]): with empty rows and padding up to these sizes."""
+    rows, tokens = sizes[0] - vectors.shape[0], sizes[1] - vectors.shape[1]
+    return F.pad(vectors, (0, 0, 0, tokens, 0, rows)), np.pad(lengths, (0, rows))
 
 
 def _read_padded(

@@ -4,7 +4,7 @@ All noise comes from one seed and is the same for every window, so that the span
 window do not depend on other windows.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Callable, Iterator, List
 
 import numpy as np
@@ -78,7 +78,7 @@ def _draw(n_spans: int, seed: int, step: int) -> Floats:
     return np.random.default_rng([seed, step]).standard_normal((n_spans, 2), "f")
 
 
-@cache
+@lru_cache(maxsize=16)
 def _shares(schedule: str, n_steps: int) -> List[float]:
     """RETURNS (List[float]): see `signal_shares`."""
     return signal_shares(schedule, n_steps).tolist()  # type: ignore[no-any-return]  # torch types it as any

@@ -1,12 +1,18 @@
 """The bidirectional LSTM over windows."""
 
-from typing import Sequence
+from typing import Any, Sequence, Set, Tuple
 
 import numpy as np
 import pytest
 import torch
 
-from spacy_spanner.models.blocks.lstm import BiLSTM, _read_packed, _read_padded
+from spacy_spanner.models.blocks.lstm import (
+    BiLSTM,
+    _read_packed,
+    _read_padded,
+    read_rows,
+    round_up,
+)
 from spacy_spanner.models.codec import WindowBatch
 
 N_IN, N_OUT = 3, 4
@@ -133,3 +139,45 @@ def test_rows_are_read_the_same_where_most_of_a_batch_is_padding() -> None:
     together = lstm(batch).vectors
     alone = WindowBatch(batch.vectors[:1], batch.lengths[:1])
     torch.testing.assert_close(together[:1], lstm(alone).vectors)
+
+
+@pytest.mark.parametrize("lengths", [[33], [70, 70], [45, 60, 50], [36] * 40])
+@pytest.mark.parametrize("padding", [0.0, -torch.inf])
+def test_rows_of_rounded_sizes_are_read_as_they_are(
+    lengths: Sequence[int], padding: float
+) -> None:
+    lstm, batch = build().float().lstm, windows(lengths)
+    vectors = batch.vectors.float()
+    expected = _read_packed(lstm, vectors, batch.lengths, padding)
+    with torch.no_grad():
+        found = read_rows(lstm, vectors, batch.lengths, padding=padding)
+    torch.testing.assert_close(found, expected.detach())
+
+
+def test_prediction_of_all_lengths_has_few_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """oneDNN keeps compiled code for each size: it must not grow with the texts."""
+    sizes: Set[Tuple[int, ...]] = set()
+    original = torch.lstm
+
+    def read(vectors: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        sizes.add(tuple(vectors.shape))
+        return original(vectors, *args, **kwargs)
+
+    monkeypatch.setattr(torch, "lstm", read)
+    monkeypatch.setattr(torch._VF, "lstm", read)
+    lstm = build().float()
+    with torch.no_grad():
+        for length in range(1, 513):
+            batch = WindowBatch(torch.zeros(1, length, N_IN), np.asarray([length]))
+            assert lstm(batch).vectors.shape[1] == length
+    assert len(sizes) <= 32 + 4 * 16
+    assert max(sizes) == (1, 512, N_IN)
+
+
+def test_sizes_are_rounded_up_by_little() -> None:
+    rounded = {size: round_up(size) for size in range(1, 5000)}
+    assert all(size <= up <= size * 17 / 16 for size, up in rounded.items())
+    assert all(rounded[size] == size for size in range(1, 33))
+    assert all(round_up(up) == up for up in rounded.values() if up < 5000)
