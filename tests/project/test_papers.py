@@ -20,7 +20,13 @@ from spacy.vocab import Vocab
 from spacy_spanner.encoders.surroundings import NEIGHBOURS
 from spacy_spanner.preflight.recipes import papers_of
 
-from .raw_data import OF_CHINESE, PAIRS, documents_of, write_dataset
+from .raw_data import (
+    OF_CHINESE,
+    PAIRS,
+    documents_of,
+    without_checksums,
+    write_dataset,
+)
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = tuple(path.stem for path in (ROOT / "scripts").glob("*.py"))
@@ -92,10 +98,8 @@ def checkout(
     folder = tmp_path_factory.mktemp("papers")
     for part in ("scripts", "configs"):
         shutil.copytree(ROOT / part, folder / part)
-    project = srsly.read_yaml(ROOT / "project.yml")
-    for asset in project["assets"]:
-        asset.pop("checksum", None)  # the data are not those of the owners
-    srsly.write_yaml(folder / "project.yml", project)
+    shutil.copy(ROOT / "project.yml", folder)
+    without_checksums(folder / "project.yml")
     with pytest.MonkeyPatch.context() as patch:
         for name in SCRIPTS:
             patch.delitem(sys.modules, name, raising=False)

@@ -4,10 +4,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Dict
 
 import pytest
 import srsly
 from thinc.api import Config
+
+from .raw_data import without_checksums, write_dataset
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("project.yml", "configs", "scripts", "assets")
@@ -44,6 +47,28 @@ def test_workflow_trains_scores_and_reports_once(checkout: Path) -> None:
     report = (checkout / "metrics" / "demo_zh_cnn.md").read_text(encoding="utf8")
     assert f"{100 * scores['spans_ents_f']:.1f}" in report
     assert 0 < scores["spans_ents_f"] < 1
+    again = run(checkout, "all", *variables)
+    for command in ("corpus", "statistics", "train", "evaluate", "report"):
+        assert f"Skipping '{command}'" in again.stdout
+
+
+@pytest.mark.slow
+def test_workflow_runs_the_recipe_of_a_paper(
+    checkout: Path, tiny_bert: Path, taggers: Dict[str, Path]
+) -> None:
+    without_checksums(checkout / "project.yml")
+    write_dataset("conll03", checkout / "assets")
+    variables = ("--vars.recipe", "paper", "--vars.dataset", "conll03")
+    variables += ("--vars.model", "locate_label", "--vars.epochs", "1")
+    variables += ("--vars.encoder_name", str(tiny_bert))
+    variables += ("--vars.vectors", str(taggers["en"]))
+    variables += ("--vars.tagger", str(taggers["en"]))
+    done = run(checkout, "all", *variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = (checkout / "metrics" / "conll03_paper.md").read_text(encoding="utf8")
+    assert f"| paper | train+dev | {tiny_bert} |" in report
+    (folder,) = (checkout / "training" / "conll03" / "paper").iterdir()
+    assert folder.name.startswith("locate_label_conll03_train+dev_bert")
     again = run(checkout, "all", *variables)
     for command in ("corpus", "statistics", "train", "evaluate", "report"):
         assert f"Skipping '{command}'" in again.stdout
