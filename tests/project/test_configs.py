@@ -107,6 +107,48 @@ def test_comments_stand_above_their_values() -> None:
         assert f"\n{above}\n{below}\n" in text
 
 
+@pytest.mark.parametrize(
+    "name, above, below",
+    [
+        # Table 6 of the paper has neither CoNLL 2003 nor Weibo.
+        ("locate_label_conll03", "# own", "seed_iou = 0.7"),
+        ("locate_label_weibo", "# own", "filter_focus = 2.0"),
+        ("locate_label_genia", "# own", "grad_clip = 1.0"),
+        (
+            "biaffine_msra",
+            "# own (paper: searched in 1 and 2)",
+            "smoothing_distance = 1",
+        ),
+        ("offset_msra", "# own (paper: 1 to 3)", "max_offset = 2"),
+        ("offset_ontonotes4", "# own", 'name = "hfl/chinese-bert-wwm"'),
+        (
+            "diffusion_genia",
+            "# Train and dev joined, as in the paper: model-last is the result",
+            "train = null",
+        ),
+    ],
+)
+def test_values_that_a_paper_does_not_state_are_marked(
+    name: str, above: str, below: str
+) -> None:
+    text = (ROOT / "configs" / "paper" / f"{name}.cfg").read_text("utf8")
+    assert f"\n{above}\n{below}\n" in text
+
+
+def test_values_that_a_paper_states_are_not_marked() -> None:
+    folder = ROOT / "configs" / "paper"
+    for name, value in (
+        ("locate_label_ace04", "window_sizes = [1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 15]"),
+        ("locate_label_kbp17", "size = 4"),
+        ("offset_resume", "conv_layers = 3"),
+        ("biaffine_conll03", "boundary_smoothing = 0.3"),
+    ):
+        lines = (folder / f"{name}.cfg").read_text("utf8").splitlines()
+        assert not lines[lines.index(value) - 1].startswith("# own"), name
+    heading = (folder / "offset_ontonotes4.cfg").read_text("utf8").split("[paths]")[0]
+    assert "ours, not the paper's" in heading
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=ids)
 def test_config_names_every_setting(path: Path) -> None:
     config = load_config(path)
