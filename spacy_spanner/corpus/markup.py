@@ -144,6 +144,7 @@ class _Builder:
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
         self.parser.SkippedEntityHandler = self.skipped
+        self.parser.EntityDeclHandler = self.declared
 
     def start(self, tag: str, attrs: Dict[str, str]) -> None:
         self.depth += 1
@@ -169,6 +170,12 @@ class _Builder:
     def skipped(self, name: str, is_parameter: bool) -> None:
         if not is_parameter:
             self.fail(f"unknown entity &{name};", name)
+
+    def declared(self, name: str, *_: Any) -> None:
+        """Refuse entities of the file's own: a few lines can expand to gigabytes, or
+        name files to insert.
+        """
+        self.fail("entities of its own (<!ENTITY>), which are not expanded", name)
 
     def fail(self, problem: str, text: str) -> None:
         fail(self.source, self.parser.CurrentLineNumber, problem, text)

@@ -11,6 +11,11 @@ from ..errors import Errors
 
 # Maximum number of characters of a broken line in messages.
 SHOWN = 200
+BYTE_ORDER_MARK = "\ufeff"
+# Number of bytes to recognise an encoding by.
+N_START = 4096
+FEW_ZEROS = 3
+MANY_ZEROS = "it has as many zero bytes as UTF-16 or UTF-32"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -65,14 +70,40 @@ def read_head(path: Path, encoding: str, size: int) -> str:
 
 @contextmanager
 def _opened(path: Path, encoding: str, **options: Any) -> Iterator[TextIO]:
-    """Open a file; with UTF-8, a byte order mark is skipped."""
+    """Open a file; a byte order mark is skipped."""
     try:
         is_utf8 = codecs.lookup(encoding).name == "utf-8"
-        known = "utf-8-sig" if is_utf8 else encoding
-        with path.open(encoding=known, **options) as file:
+        if is_utf8:
+            _require_no_utf16(path)
+        with path.open(
+            encoding="utf-8-sig" if is_utf8 else encoding, **options
+        ) as file:
+            if not is_utf8 and _has_mark(path, encoding):
+                file.read(1)
             yield file
     except (UnicodeError, LookupError) as error:
         raise ValueError(_describe(path, encoding, error)) from None
+
+
+def looks_like_utf16(start: bytes) -> bool:
+    """RETURNS (bool): whether bytes have so many zeros that they are UTF-16 or UTF-32
+    without a byte order mark. They can be read as UTF-8, as a text with zeros.
+    """
+    return start.count(0) > max(FEW_ZEROS, len(start) // 4)
+
+
+def _require_no_utf16(path: Path) -> None:
+    with path.open("rb") as file:
+        if looks_like_utf16(file.read(N_START)):
+            raise UnicodeError(MANY_ZEROS)
+
+
+def _has_mark(path: Path, encoding: str) -> bool:
+    """RETURNS (bool): whether a decoder leaves the byte order mark in the text."""
+    with path.open("rb") as file, suppress(UnicodeError):
+        start = codecs.getincrementaldecoder(encoding)().decode(file.read(N_START))
+        return start.startswith(BYTE_ORDER_MARK)
+    return False
 
 
 def _describe(path: Path, encoding: str, error: Exception) -> str:

@@ -182,8 +182,10 @@ class PretrainedShim(TorchShim):
         tokenizer, config, path, options = found
         from transformers import AutoModel
 
+        options["config"] = config
+        # See `find_pretrained` for the reason.
         with naming_encoder(self.name):
-            transformer = AutoModel.from_pretrained(path, config=config, **options)
+            transformer = AutoModel.from_pretrained(path, **options)  # nosec B615
         commit = getattr(transformer.config, "_commit_hash", None)
         self.origin = Origin(self.name, commit)
         self._set_up(transformer, tokenizer)

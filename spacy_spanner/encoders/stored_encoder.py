@@ -63,7 +63,8 @@ def read_tokenizer(files: Mapping[str, Any], name: str) -> Any:
         text = json.dumps(config)
         (Path(folder) / TOKENIZER_CONFIG).write_text(text, encoding="utf8")
         options = {"use_fast": True, "local_files_only": True, **NO_FOREIGN_CODE}
-        return AutoTokenizer.from_pretrained(folder, **options)  # nosec B615: a folder
+        # A folder has no revision.
+        return AutoTokenizer.from_pretrained(folder, **options)  # nosec B615
 
 
 def _is_fast(name: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 import spacy
 
 from spacy_spanner.corpus.conversion import read_docs
-from spacy_spanner.corpus.formats.offset_json import locate
+from spacy_spanner.corpus.formats.offset_json import locate, wide_places
 
 from .util import docs_and_lost, read_all, spans_of, write_file
 
@@ -131,7 +131,8 @@ def test_read_of_several_annotations_takes_the_first_and_says_so(
 def test_locate_counts_as_the_text_of_the_span_tells(
     start: int, end: int, shown: str, place: Optional[Tuple[int, int]]
 ) -> None:
-    assert locate(start, end, shown, "\U0001f600\U0001f600 US won") == place
+    text = "\U0001f600\U0001f600 US won"
+    assert locate(start, end, shown, text, wide_places(text)) == place
 
 
 def test_a_span_with_another_text_is_lost(tmp_path: Path) -> None:

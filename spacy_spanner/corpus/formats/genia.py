@@ -44,40 +44,47 @@ class _ArticleReader:
     def __init__(self, source: str, *, five: bool) -> None:
         self.source = source
         self.five = five
-        self.text = ""
+        self.parts: List[str] = []
+        self.size = 0  # in characters
         self.starts: List[int] = []
         self.mentions: List[Mention] = []
         self.lost: List[Lost] = []
         self.others = 0
 
     def add_sentence(self, sentence: Node) -> None:
-        self.text += " " if self.starts else ""
-        self.starts.append(len(self.text))
+        if self.starts:
+            self._add_text(" ")
+        self.starts.append(self.size)
         self._add(sentence)
 
+    def _add_text(self, text: str) -> None:
+        self.parts.append(text)
+        self.size += len(text)
+
     def _add(self, node: Node) -> None:
-        start = len(self.text)
+        start, first = self.size, len(self.parts)
         for child in node.children:
             if isinstance(child, Node):
                 self._add(child)
             else:
-                self.text += child
+                self._add_text(child)
         if node.tag == CONS and "sem" in node.attrs:
-            self._add_entity(node, start)
+            self._add_entity(node, start, first)
 
-    def _add_entity(self, node: Node, start: int) -> None:
+    def _add_entity(self, node: Node, start: int, first: int) -> None:
+        """Add an entity from a character on, which is the first of a part."""
         names = node.attrs["sem"].strip("()").split()
         labels = [self._label(name) for name in names if name.startswith("G#")]
         known = [label for label in labels if label]
         if not known:
             self.others += 1
         elif len(names) > 1:
-            text = " ".join(self.text[start:].split())
+            text = " ".join("".join(self.parts[first:]).split())
             label = "+".join(known)
             self.lost.append(Lost(self.source, node.line, text, label, COORDINATED))
         else:
-            end = len(self.text)
-            self.mentions.append(Mention(start, end, known[0], node.line))
+            mention = Mention(start, self.size, known[0], node.line)
+            self.mentions.append(mention)
 
     def _label(self, name: str) -> Optional[str]:
         name = name.removeprefix("G#")
@@ -90,7 +97,7 @@ class _ArticleReader:
             self.source,
             line,
             self.mentions,
-            text=self.text,
+            text="".join(self.parts),
             sentence_starts=self.starts,
             lost=self.lost,
         )

@@ -16,9 +16,11 @@ One object per document, as JSON Lines or in an array:
 Ends are exclusive in all of them. `sentences` may contain the first character of each.
 """
 
+import re
+from bisect import bisect_right
 from math import isfinite
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ..markup import same_text
 from ..options import ReadOptions
@@ -31,6 +33,7 @@ START_KEYS = ("start", "start_offset")
 END_KEYS = ("end", "end_offset")
 LABEL_KEYS = ("labels", "label", "entity_group")
 SCORE_KEYS = ("score", "confidence")
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
@@ -73,11 +76,12 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
         fail(source, line, "the spans are not a list", value)
     mentions: List[Mention] = []
     lost: List[Lost] = []
+    wide = wide_places(text)
     for entry in raw or ():
         for mention in _mentions(entry, line, added, source, text):
             shown = entry.get("text") if isinstance(entry, dict) else None
             shown = shown if isinstance(shown, str) else ""
-            place = locate(mention.start, mention.end, shown, text)
+            place = locate(mention.start, mention.end, shown, text, wide)
             if place is None:
                 lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
             else:
@@ -93,7 +97,9 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
     )
 
 
-def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, int]]:
+def locate(
+    start: int, end: int, shown: str, text: str, wide: Sequence[int]
+) -> Optional[Tuple[int, int]]:
     """Find the characters of a span, checked by its text.
 
     Tools that run in a browser count characters outside of the basic multilingual plane
@@ -102,18 +108,27 @@ def locate(start: int, end: int, shown: str, text: str) -> Optional[Tuple[int, i
     start, end (int): offsets of the file.
     shown (str): text of the span; empty if unknown.
     text (str): the document.
+    wide (Sequence[int]): see `wide_places`.
     RETURNS (Optional[Tuple[int, int]]): None if neither way of counting fits.
     """
     if not shown or same_text(text[max(start, 0) : max(end, 0)], shown):
         return start, end
-    place = _from_utf16(start, text), _from_utf16(end, text)
+    place = _from_utf16(start, wide), _from_utf16(end, wide)
     return place if same_text(text[slice(*place)], shown) else None
 
 
-def _from_utf16(offset: int, text: str) -> int:
+def wide_places(text: str) -> List[int]:
+    """RETURNS (List[int]): where the characters that browsers count as two are, as they
+    count.
+    """
+    return [match.start() + n for n, match in enumerate(_WIDE.finditer(text))]
+
+
+def _from_utf16(offset: int, wide: Sequence[int]) -> int:
     """RETURNS (int): the offset in characters, given that in UTF-16 code units."""
-    units = text[: max(offset, 0)].encode("utf-16-le")[: 2 * max(offset, 0)]
-    return len(units.decode("utf-16-le", "ignore"))
+    n_before = bisect_right(wide, offset - 2)
+    inside = n_before < len(wide) and wide[n_before] == offset - 1
+    return max(offset - n_before - inside, 0)
 
 
 def _mentions(

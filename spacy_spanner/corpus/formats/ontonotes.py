@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Iterator, List, NamedTuple, Tuple
 
+from ..markup import MAX_DEPTH
 from ..options import ReadOptions
 from ..records import (
     MISALIGNED,
@@ -36,9 +37,7 @@ ESCAPED = {
 _BRACKETS = re.compile(r"\((?P<open>[^()*|\s]+)|(?P<inside>\*)|(?P<close>\))")
 _DOC = re.compile(r"</?DOC\b[^<>]*>")
 _MARK = re.compile(r"<ENAMEX(?P<attrs>[^<>]*)>|(?P<close></ENAMEX>)|(?P<text>[^<]+|<)")
-_TAG = re.compile(r"</?ENAMEX[^<>]*>")
-# Matches if a mark is at the boundary of a word, possibly with other marks.
-_AT_START = re.compile(r"(^|\s)(<ENAMEX[^<>]*>)*$")
+# Matches if a mark is at the end of a word, possibly with other marks.
 _AT_END = re.compile(r"(</ENAMEX>)*(\s|$)")
 _ATTR = re.compile(r'(\w+)="([^"]*)"')
 
@@ -135,10 +134,14 @@ def _read_line(text: str, line: int, source: str) -> Sentence:
     names: List[Mention] = []
     lost: List[Lost] = []
     opened: List[_Opened] = []
+    # Whether what precedes is white space, and whether marks that open follow it.
+    spaced = at_start = True
     for mark in _MARK.finditer(text):
         if mark["text"]:
-            _add_words(words, mark["text"], text[: mark.start()])
-        elif mark["close"]:
+            _add_words(words, mark["text"], glued=not spaced)
+            spaced = at_start = mark["text"][-1].isspace()
+            continue
+        if mark["close"]:
             if not opened:
                 fail(source, line, "</ENAMEX> without <ENAMEX>", text)
             name = opened.pop()
@@ -151,19 +154,25 @@ def _read_line(text: str, line: int, source: str) -> Sentence:
             attrs = dict(_ATTR.findall(mark["attrs"] or ""))
             if not attrs.get("TYPE", "").strip():
                 fail(source, line, "<ENAMEX> without TYPE", text)
-            glued = not _AT_START.search(text[: mark.start()])
+            glued = not at_start
             inside = glued or "S_OFF" in attrs or "E_OFF" in attrs
             first = max(len(words) - glued, 0)
             opened.append(_Opened(first, attrs["TYPE"].strip(), inside))
+            if len(opened) > MAX_DEPTH:
+                fail(source, line, "nested too deeply", text)
+            continue
+        at_start = False
     if opened:
         fail(source, line, "<ENAMEX> is never closed", text)
     return Sentence([resolve_word(word) for word in words], names, line, lost)
 
 
-def _add_words(words: List[str], text: str, before: str) -> None:
-    """Add words; text that follows a mark without white space extends the last word."""
+def _add_words(words: List[str], text: str, *, glued: bool) -> None:
+    """Add words.
+
+    glued (bool): whether only marks are between the text and the last word.
+    """
     found = unescape(text).split()
-    plain = _TAG.sub("", before)
-    if words and found and not plain[-1:].isspace() and not text[0].isspace():
+    if words and found and glued and not text[0].isspace():
         words[-1] += found.pop(0)
     words.extend(found)

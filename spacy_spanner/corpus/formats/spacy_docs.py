@@ -1,5 +1,7 @@
 """Existing `.spacy` files: `doc.ents` become spans, other annotation is kept."""
 
+import os
+import zlib
 from itertools import zip_longest
 from numbers import Real
 from pathlib import Path
@@ -15,6 +17,11 @@ from ...pipeline.annotations import annotated_spans
 from ...pipeline.span_scores import scores_of
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
+
+BLOCK = 2**20
+# Zeros take 1,000 times the bytes of their file.
+LARGEST_RATIO = 200
+ANY_SIZE = 2**28
 
 
 def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
@@ -101,6 +108,7 @@ def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
     while True:
         try:
             if not number:
+                require_size(path)
                 docs = DocBin().from_disk(path).get_docs(vocab)
             number += 1
             doc = next(docs)
@@ -114,3 +122,18 @@ def load_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
             )
             raise ValueError(message) from None
         yield doc
+
+
+def require_size(path: Path) -> None:
+    """Find out how large a file is uncompressed, without keeping it in memory.
+
+    RAISES (ValueError): if it is huge although the file is small, which no documents
+        are.
+    """
+    with path.open("rb") as file:
+        limit = max(os.fstat(file.fileno()).st_size * LARGEST_RATIO, ANY_SIZE)
+        expand, size = zlib.decompressobj(), 0
+        while block := expand.unconsumed_tail or file.read(BLOCK):
+            size += len(expand.decompress(block, BLOCK))
+            if size > limit:
+                raise ValueError(f"it expands to more than {limit:,} bytes")

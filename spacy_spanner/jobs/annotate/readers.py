@@ -6,6 +6,7 @@ A broken document does not stop the others.
 import gzip
 import warnings
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import (
     Any,
@@ -22,7 +23,15 @@ from typing import (
 from spacy.vocab import Vocab
 
 from ...corpus.formats.spacy_docs import load_docs
-from ...corpus.text_files import fail, parse_json
+from ...corpus.text_files import (
+    BYTE_ORDER_MARK,
+    MANY_ZEROS,
+    N_START,
+    SHOWN,
+    fail,
+    looks_like_utf16,
+    parse_json,
+)
 from ...errors import Errors, Warnings
 from .messages import Document, Fields, Part, Piece
 from .parquet import column_names, read_rows
@@ -31,7 +40,8 @@ Reader = Callable[[Piece, Fields, Vocab], Iterator[Document]]
 COMPRESSED = ".gz"
 # Number of bytes to search for line ends at once.
 BLOCK = 2**22
-BYTE_ORDER_MARK = "\ufeff"
+# The longest document, in bytes. A small compressed file can contain any number.
+LONGEST = 2**26
 # Fields of the output.
 WRITTEN = ("id", "text", "spans")
 # If all of the first rows lack a field, its name is wrong.
@@ -118,7 +128,7 @@ def check_fields(piece: Piece, fields: Fields) -> None:
 def _read_text(piece: Piece, fields: Fields, vocab: Vocab) -> Iterator[Document]:
     """Read a file as one document."""
     with _open(piece) as file:
-        content = file.read()
+        content = file.read(LONGEST + 1)
     yield _decoded(content, piece.name, piece, 1)
 
 
@@ -199,13 +209,20 @@ def _open(piece: Piece) -> BinaryIO:
 
 
 def _lines(piece: Piece) -> Iterator[Tuple[int, bytes]]:
-    """YIELDS (Tuple[int, bytes]): numbers and lines."""
+    """YIELDS (Tuple[int, bytes]): numbers and lines; of a longer one than `LONGEST`,
+    only its beginning.
+    """
     with _open(piece) as file:
         file.seek(piece.start)
         position = piece.start
-        for number, line in enumerate(file, start=piece.first):
-            yield number, line
+        read = partial(file.readline, LONGEST + 1)
+        for number, line in enumerate(iter(read, b""), start=piece.first):
             position += len(line)
+            rest = line
+            while len(rest) > LONGEST and not rest.endswith(b"\n"):
+                rest = read()
+                position += len(rest)
+            yield number, line
             if piece.stop and position >= piece.stop:
                 return
 
@@ -213,8 +230,14 @@ def _lines(piece: Piece) -> Iterator[Tuple[int, bytes]]:
 def _decode(content: bytes, piece: Piece, number: int) -> str:
     """RETURNS (str): the text without byte order mark and last line end.
 
-    RAISES (ValueError): SP001 if it is not UTF-8.
+    RAISES (ValueError): SP001 if it is not UTF-8, or too long.
     """
+    problem = MANY_ZEROS if looks_like_utf16(content[:N_START]) else ""
+    if len(content) > LONGEST:
+        problem = f"the document is longer than {LONGEST:,} bytes; split it"
+    if problem:
+        shown = content[:SHOWN].decode("utf8", errors="replace")
+        fail(piece.name, number, problem, shown)
     try:
         text = content.decode("utf8")
     except UnicodeDecodeError as error:
