@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 import typer
 from spacy.language import Language
 from spacy.util import load_model
-from wasabi import msg
 
 from ..errors import Warnings
 from ..errors.install import install_command
-from .shell import CODE, DATA, GPU, KEY, MODEL, app, distinct_names, ready, track
+from .shell import CODE, DATA, GPU, KEY, MODEL, app, distinct_names, msg, ready, track
 
 if TYPE_CHECKING:
     from ..evaluation.analysis_tables import Table

@@ -5,8 +5,8 @@ from typing import Any, Dict, List, Optional
 
 import typer
 from spacy.util import load_model
-from wasabi import msg
 
+from ..errors.plain import plain
 from .analyze import (
     COMPONENT,
     MODELS,
@@ -16,7 +16,7 @@ from .analyze import (
     show_table,
     write_analysis,
 )
-from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, ready, track
+from .shell import CODE, DATA, GPU, KEY, MODEL, distinct_names, msg, ready, track
 
 ANNOTATED = typer.Option(..., "--data", "-d", help="Annotated documents")
 
@@ -97,7 +97,7 @@ def cases_cli(
         cases = find_cases(examples, readings, limit)
         for case in cases:
             msg.divider(f"document {case.doc}, token {case.start}")
-            print(case.text)
+            print(plain(case.text))
             show_table(case_table(case, list(readings)))
         if not cases:
             msg.good("The pipelines make no errors in these documents")

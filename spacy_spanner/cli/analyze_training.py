@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import typer
-from wasabi import msg
 
 from ..evaluation.tables import percent
 from .analyze import COMPONENT, analyze, show_table, write_analysis
-from .shell import CODE, GPU, TAKES_OVERRIDES, parse_numbers, ready, track
+from .shell import CODE, GPU, TAKES_OVERRIDES, msg, parse_numbers, ready, track
 
 CONFIG = typer.Argument(..., help="Training config; overrides as in spacy train")
 OUTPUT = typer.Option(

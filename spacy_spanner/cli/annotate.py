@@ -10,11 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
 import typer
-from wasabi import msg
 
 from ..errors import Errors
 from ..evaluation.tables import amount
-from .shell import CODE, FORCE, KEY, MODEL, app, fail, plain_errors, track_amounts
+from .shell import CODE, FORCE, KEY, MODEL, app, fail, msg, plain_errors, track_amounts
 
 if TYPE_CHECKING:
     from ..jobs.annotate.messages import Report

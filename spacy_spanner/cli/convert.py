@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import typer
-from wasabi import msg
 
 from ..errors import Errors
 from ..evaluation.tables import amount
-from .shell import app, fail, parse_numbers, plain_errors
+from .shell import app, fail, msg, parse_numbers, plain_errors
 
 if TYPE_CHECKING:
     from ..corpus.conversion import Summary

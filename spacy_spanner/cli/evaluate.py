@@ -5,12 +5,23 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import typer
 from spacy.util import load_model
-from wasabi import msg
 
 from ..errors import Warnings
 from ..evaluation.tables import percent, readable
 from .analyze import warn_without_figures
-from .shell import CODE, DATA, FORCE, GPU, KEY, MODEL, app, distinct_names, ready, track
+from .shell import (
+    CODE,
+    DATA,
+    FORCE,
+    GPU,
+    KEY,
+    MODEL,
+    app,
+    distinct_names,
+    msg,
+    ready,
+    track,
+)
 
 HEADER = ("documents", "settings", "P", "R", "F1", "ECE")
 

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any, List, Optional
 
 import typer
 from spacy.util import load_model
-from wasabi import msg
 
 from ..errors import Errors
-from .shell import CODE, DATA, GPU, KEY, TAKES_OVERRIDES, app, ready, track
+from .shell import CODE, DATA, GPU, KEY, TAKES_OVERRIDES, app, msg, ready, track
 
 if TYPE_CHECKING:
     from ..jobs.folds.error_search import Found

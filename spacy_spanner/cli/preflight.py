@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 import typer
-from wasabi import msg
 
 from ..errors import Errors
+from ..errors.plain import plain
 from ..evaluation.tables import amount
-from .shell import CODE, FORCE, TAKES_OVERRIDES, app, plain_errors, ready
+from .shell import CODE, FORCE, TAKES_OVERRIDES, app, msg, plain_errors, ready
 
 if TYPE_CHECKING:
     from ..preflight.starter_config import Wishes
@@ -67,14 +67,14 @@ def init_config_cli(
         text = text_of(wishes, recipe, dataset, name)
         warning = language_warning(encoder, lang)
         if warning:
-            print(warning, file=sys.stderr)
+            print(plain(str(warning)), file=sys.stderr)
         if to_screen:
             sys.stdout.write(text)
             return
         files.write_text(output, text)
     msg.good(f"Wrote {output}")
     for line in wishes.commands(str(output)):
-        print(line)  # not wrapped, so that commands can be copied
+        print(plain(line))  # not wrapped, so that commands can be copied
 
 
 def text_of(wishes: "Wishes", recipe: str, dataset: Optional[str], file: str) -> str:

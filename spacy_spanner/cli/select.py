@@ -5,11 +5,10 @@ from typing import Any, Dict, List, Optional
 
 import typer
 from spacy.util import load_model
-from wasabi import msg
 
 from ..errors import Errors
 from .find_errors import TOOLS, chosen_tools
-from .shell import CODE, GPU, KEY, app, ready, track
+from .shell import CODE, GPU, KEY, app, msg, ready, track
 
 TEXTS = typer.Argument(
     ..., help="Files (.txt, .jsonl, .parquet, .spacy), folders or globs"

@@ -15,9 +15,10 @@ from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Sequence, 
 
 import typer
 from tqdm import tqdm
-from wasabi import msg
+from wasabi import Printer
 
 from ..errors import Errors
+from ..errors.plain import plain
 
 app = typer.Typer(
     name="spanner",
@@ -25,6 +26,36 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+
+class PlainPrinter(Printer):
+    """Prints texts, labels and names of files so that no terminal obeys them."""
+
+    def text(self, title: Any = "", text: Any = "", *args: Any, **options: Any) -> Any:
+        """Print a message; see `wasabi.Printer.text`."""
+        return super().text(plain(str(title)), plain(str(text)), *args, **options)
+
+    def divider(self, text: str = "", *args: Any, **options: Any) -> Any:
+        """Print a line with a title."""
+        return super().divider(plain(text), *args, **options)
+
+    def table(self, data: Any, **options: Any) -> Any:
+        """Print a table."""
+        for name in ("header", "footer"):
+            if options.get(name):
+                options[name] = _plain_cells(options[name])
+        return super().table(_plain_cells(data), **options)
+
+
+def _plain_cells(data: Any) -> Any:
+    """RETURNS (Any): rows of a table, or its names and values."""
+    if isinstance(data, dict):
+        return {plain(str(name)): _plain_cells(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain_cells(value) for value in data]
+    return plain(data) if isinstance(data, str) else data
+
+
+msg = PlainPrinter()
 # Error codes of this package and of spaCy.
 CODED = re.compile(r"^\[(SP|E)\d+\]")
 # Names that are only meaningful with their parent folder.

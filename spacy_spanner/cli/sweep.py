@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 import typer
-from wasabi import msg
 
 from .analyze import COMPONENT
-from .shell import CODE, TAKES_OVERRIDES, app, parse_numbers, plain_errors
+from .shell import CODE, TAKES_OVERRIDES, app, msg, parse_numbers, plain_errors
 
 METRICS = ("f", "p", "r", "macro_f", "flat_f", "nested_f", "ece")
 NAMES = ", ".join(METRICS)

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import List, Optional
 
 import typer
-from wasabi import msg
 
 from ..errors import Errors
-from .shell import CODE, GPU, TAKES_OVERRIDES, app, plain_errors, ready
+from .shell import CODE, GPU, TAKES_OVERRIDES, app, msg, plain_errors, ready
 
 CHECKPOINT = typer.Argument(
     ..., help="Folder of checkpoints ('path' of spacy_spanner.checkpoint.v1)"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
+from ..evaluation.tables import guarded
 from ..files import naming_output, require_writable
 
 # Called by readers with messages about what they detected.
@@ -200,7 +201,8 @@ class LostSpans:
         if is_first:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("w", encoding="utf8", newline="")
-        csv.writer(self._file).writerows([Lost._fields, row] if is_first else [row])
+        cells = [guarded(cell) for cell in row]
+        csv.writer(self._file).writerows([Lost._fields, cells] if is_first else [cells])
 
     @property
     def n_listed(self) -> int:

@@ -8,13 +8,27 @@ has the messages of some rooms, in the order of their codes:
 - `jobs`: checkpoints, annotation, parallel training and sweeps
 - `review`: errors in annotation, and the choice of documents to annotate
 
-`install` has the command that installs an extra, for messages about missing packages.
+`install` has the command that installs an extra, for messages about missing packages,
+and `plain` makes texts of others safe for terminals.
 """
+
+from typing import Any
 
 from .components import ComponentErrors, ComponentWarnings
 from .data import DataErrors, DataWarnings
 from .jobs import JobErrors, JobWarnings
+from .plain import plain
 from .review import ReviewErrors, ReviewWarnings
+
+
+class _Message(str):
+    """A template whose values cannot command the terminal that shows it."""
+
+    __slots__ = ()
+
+    def format(self, *args: Any, **values: Any) -> str:
+        """RETURNS (str): the message; see `plain`."""
+        return plain(super().format(*args, **values))
 
 
 class _CodedMessages(type):
@@ -24,7 +38,7 @@ class _CodedMessages(type):
         message = super().__getattribute__(name)
         if name.startswith("_") or not isinstance(message, str):
             return message
-        return f"[{name}] {message}"
+        return _Message(f"[{name}] {message}")
 
 
 class Errors(

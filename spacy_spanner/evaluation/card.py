@@ -3,6 +3,7 @@
 Labels and settings come from the components, scores from `meta.json`.
 """
 
+import json
 from pathlib import PurePath
 from typing import Any, Callable, Dict, List, Optional
 
@@ -13,7 +14,7 @@ from ..encoders.sources import Origin
 from ..pipeline.requirements import pretrained_encoders
 from ..pipeline.state import NO_SETTINGS
 from .predicting import span_components
-from .tables import amount, markdown_table, percent, readable
+from .tables import amount, code, escaped, markdown_table, percent, readable
 
 # Notes that begin with this line were generated, others were written by the user.
 FIRST_LINE = "## Spans"
@@ -60,16 +61,16 @@ def render_card(nlp: Language, name: Optional[str] = None) -> str:
     package = f"{nlp.lang}_{name}"
     description = nlp.meta.get("description") or ""
     facts = [
-        ["name", f"`{package}`"],
-        ["version", nlp.meta.get("version", "")],
-        ["spaCy", f"`{nlp.meta.get('spacy_version', '')}`"],
-        ["pipeline", ", ".join(f"`{pipe}`" for pipe in nlp.pipe_names)],
-        ["licence", nlp.meta.get("license") or "not given"],
-        ["author", nlp.meta.get("author") or "not given"],
+        ["name", code(package)],
+        ["version", escaped(nlp.meta.get("version", ""))],
+        ["spaCy", code(nlp.meta.get("spacy_version", ""))],
+        ["pipeline", ", ".join(map(code, nlp.pipe_names))],
+        ["licence", escaped(nlp.meta.get("license") or "not given")],
+        ["author", escaped(nlp.meta.get("author") or "not given")],
     ]
     parts = [
-        f"# {package}",
-        description,
+        f"# {escaped(package)}",
+        escaped(description),
         markdown_table(["", ""], facts, numbers=False),
         render_notes(nlp, None if name == UNNAMED else package),
     ]
@@ -98,14 +99,14 @@ def _component_parts(
     factory = nlp.get_pipe_meta(name).factory
     scores = _scores_of(nlp, settings.spans_key)
     shown = {k: v for k, v in pipe.cfg.items() if k not in NO_SETTINGS}
-    rows = [[f"`{key}`", f"`{readable(value)!r}`"] for key, value in shown.items()]
+    rows = [[code(key), code(repr(readable(value)))] for key, value in shown.items()]
     return [
-        f"The component `{name}` (`{factory}`) writes entities, which may be nested, "
-        f'to `doc.spans["{settings.spans_key}"]`.',
+        f"The component {code(name)} ({code(factory)}) writes entities, which may be "
+        f"nested, to {code(f'doc.spans[{quoted(settings.spans_key)}]')}.",
         "### Use",
         _example(package, settings.spans_key),
         "### Labels",
-        ", ".join(f"`{label}`" for label in pipe.labels) or "none yet",
+        ", ".join(map(code, pipe.labels)) or "none yet",
         "### Data",
         _data(nlp, pipe),
         *_encoder_parts(nlp, pipe),
@@ -120,16 +121,21 @@ def _component_parts(
 def _example(package: Optional[str], key: str) -> str:
     """RETURNS (str): code that runs with the package, or with a folder's path."""
     unknown = '"path/to/pipeline")  # or the name of its package'
-    place = unknown if package is None else f'"{package}")'
+    place = unknown if package is None else f"{quoted(package)})"
     return (
         "```python\n"
         "import spacy\n\n"
         f"nlp = spacy.load({place}\n"
         'doc = nlp("...")\n'
-        f'for span in doc.spans["{key}"]:\n'
+        f"for span in doc.spans[{quoted(key)}]:\n"
         "    print(span.text, span.label_, span._.score)\n"
         "```"
     )
+
+
+def quoted(text: str) -> str:
+    """RETURNS (str): a text as a string of Python."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _data(nlp: Language, pipe: Any) -> str:
@@ -137,7 +143,7 @@ def _data(nlp: Language, pipe: Any) -> str:
     seen = pipe.cfg.get("trained_on")
     paths = nlp.config.get("paths", {})
     named = [
-        f"{part} data: `{str(paths[part]).replace(chr(92), '/').rsplit('/', 1)[-1]}`"
+        f"{part} data: {code(paths[part].replace(chr(92), '/').rsplit('/', 1)[-1])}"
         for part in ("train", "dev")
         if isinstance(paths.get(part), str)
     ]
@@ -169,10 +175,10 @@ def _encoder_parts(nlp: Language, pipe: Any) -> List[str]:
 def _describe(origin: Origin) -> str:
     """RETURNS (str): an encoder by name and revision; of folders, only the name."""
     if origin.revision is not None:
-        return f"`{origin.name}`, revision `{origin.revision}`"
+        return f"{code(origin.name)}, revision {code(origin.revision)}"
     path = PurePath(origin.name)
     # Names on the hub have at most two parts.
-    return f"`{path.name if len(path.parts) > 2 else origin.name}`"
+    return code(path.name if len(path.parts) > 2 else origin.name)
 
 
 def _scores_of(nlp: Language, key: str) -> Dict[str, Any]:
@@ -204,7 +210,7 @@ def _score_parts(scores: Dict[str, Any]) -> List[str]:
     for title, key in (("type", "per_type"), ("tokens", "by_length")):
         by_name = scores.get(key) or {}
         rows = [
-            [name, *(percent(row[letter]) for letter in "prf")]
+            [escaped(name), *(percent(row[letter]) for letter in "prf")]
             for name, row in by_name.items()
         ]
         if rows:

@@ -9,14 +9,13 @@ from spacy.tokens import Doc
 
 from ..corpus.tasks import Task
 from ..evaluation.counts import SpanKey
+from ..evaluation.tables import guarded
 from ..files import staged_file
 from .suspicions import KINDS, Suspicion
 
 UNLABELLED = "(none)"
 # Tokens shown before and after a span.
 CONTEXT = 12
-# Beginnings of cells that spreadsheets take for formulas.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 OF_SPANS = ("start", "end", "text", "label", "score")
 COLUMNS = [
     *("rank", "kind", "suspicion", "document"),
@@ -89,14 +88,6 @@ def write_csv(path: Path, rows: Iterable[Dict[str, Any]]) -> None:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows([guarded(cell) for cell in _cells(row)] for row in rows)
-
-
-def guarded(cell: Any) -> Any:
-    """RETURNS (Any): a cell that no spreadsheet executes; texts that look like formulas
-    get an apostrophe.
-    """
-    is_formula = isinstance(cell, str) and cell.startswith(FORMULAS)
-    return f"'{cell}" if is_formula else cell
 
 
 def _cells(row: Dict[str, Any]) -> List[Any]:

@@ -45,7 +45,10 @@ def open_parquet(path: Path) -> Any:
     pyarrow = require_pyarrow()
     try:
         return pyarrow.parquet.ParquetFile(path)
-    except pyarrow.ArrowInvalid as error:
+    except (pyarrow.ArrowException, OSError) as error:
+        # Errors of the system have a number, errors of damaged files do not.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         message = Errors.SP001.format(
             source=path.name, line=1, column=1, problem=str(error), text=""
         )

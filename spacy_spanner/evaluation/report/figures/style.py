@@ -45,6 +45,7 @@ SETTINGS: Any = {
     "font.size": 10,
     "svg.fonttype": "none",  # text instead of outlines
     "svg.hashsalt": "spacy-spanner",  # reproducible ids
+    "text.parse_math": False,  # names may contain dollar signs
     "text.color": INK,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": MUTED,
