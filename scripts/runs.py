@@ -147,7 +147,9 @@ def short_name(encoder: str) -> str:
     """RETURNS (str): a part of a file name that tells encoders apart."""
     path = Path(encoder)
     if path.is_dir():  # names of folders are not unique
-        digest = md5(str(path.resolve()).encode("utf8")).hexdigest()
+        digest = md5(
+            str(path.resolve()).encode("utf8"), usedforsecurity=False
+        ).hexdigest()
         return f"{path.name}-{digest[:6]}"
     return re.sub(r"[^\w.-]", "-", encoder)
 

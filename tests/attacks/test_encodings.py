@@ -12,7 +12,7 @@ from spacy_spanner.corpus.options import ReadOptions
 from spacy_spanner.corpus.records import Record
 from spacy_spanner.jobs.annotate.messages import Document
 
-from ..corpus.test_fuzz import BESIDE, NAMES, SOUND
+from ..corpus.damage import BESIDE, NAMES, SOUND
 from ..jobs.annotate.test_readers import read as read_documents
 from .helpers import Count, harmless
 

@@ -53,4 +53,4 @@ def test_any_bytes_have_a_format_or_a_coded_error(
     try:
         assert detect_format(path) in FORMATS
     except ValueError as error:
-        assert str(error).startswith(("[SP053]", "[SP061]"))
+        assert str(error).startswith(("[SP050]", "[SP053]", "[SP061]"))
