@@ -57,6 +57,9 @@ def test_pairs_largest_overlap_first() -> None:
     pairs = pair_spans({(0, 4, "A")}, {(0, 1, "A"), (1, 4, "A")}, same_label)
     assert pairs == [((0, 4, "A"), (1, 4, "A"))]
     assert overlap_ratio((0, 4, "A"), (2, 6, "A")) == pytest.approx(2 / 6)
+    # The place in the text does not count.
+    assert overlap_ratio((7, 11, "A"), (9, 13, "A")) == pytest.approx(2 / 6)
+    assert overlap_ratio((7, 8, "A"), (9, 13, "A")) == 0.0
 
 
 def test_pairs_of_nested_spans_find_their_like() -> None:
