@@ -230,3 +230,18 @@ def test_codec_checks_its_settings(settings: Dict[str, Any]) -> None:
 
 def test_codec_loses_no_gold() -> None:
     assert OffsetCodec().lost(SpanTable.of(GOLD["several labels"])) == {}
+
+
+def test_count_classes_compares_each_cell_with_its_gold() -> None:
+    gold, lengths = [GOLD["nested"], [(0, 1, 1)]], [5, 2]
+    targets, classes = targets_of(gold, lengths), OffsetClasses(1, "both")
+    right, module = classes_of_cells(targets, classes), random_module(lengths, classes)
+    counts = OffsetCodec().count_classes(module, batch_of(lengths), targets)
+    assert counts.names == ["out of range", *classes.names]
+    expected = np.zeros((classes.n_classes, classes.n_classes), dtype=int)
+    for window, length in enumerate(lengths):
+        for start, last in zip(*np.triu_indices(length)):
+            for label in range(N_LABELS):
+                answer = int(module.scores[window, start, last, label].argmax())
+                expected[int(right[window, start, last, label]), answer] += 1
+    assert counts.counts.tolist() == expected.tolist()
