@@ -59,7 +59,7 @@ def initialize(
         warn_of_deleted_spans(nlp, pipe)
         check_config(nlp, pipe, get_examples)
     head.set_dim("nO", len(wanted))
-    pipe.model.initialize(X=_sample(get_examples(), pipe))
+    pipe.model.initialize(X=_sample(get_examples(), pipe, nlp))
     _warn_of_contradictions(codec, torch_module(head.shims[0]), pipe.name)
 
 
@@ -105,7 +105,21 @@ def _warn_of_contradictions(codec: SpanCodec, module: Any, name: str) -> None:
         warnings.warn(message, stacklevel=3)
 
 
-def _sample(examples: Iterable[Example], pipe: Any) -> List[Doc]:
-    """RETURNS (List[Doc]): documents from which layers infer their sizes."""
+def _sample(
+    examples: Iterable[Example], pipe: Any, nlp: Optional[Language]
+) -> List[Doc]:
+    """RETURNS (List[Doc]): documents from which layers infer their sizes, annotated as
+    in training by frozen components, which need no initialization.
+    """
     docs = [eg.predicted for eg in islice(examples, N_SAMPLE_DOCS)]
-    return [doc for doc in docs if len(doc)] or [Doc(pipe.vocab, words=["x"])]
+    docs = [doc for doc in docs if len(doc)] or [Doc(pipe.vocab, words=["x"])]
+    if nlp is None or all(map(is_placeholder, docs)):
+        return docs
+    training = nlp.config["training"]
+    ready = {*training["frozen_components"]} & {*training["annotating_components"]}
+    if ready:
+        docs = [doc.copy() for doc in docs]
+    for name, other in nlp.components:  # also those that are disabled until training
+        if name in ready:
+            docs = [other(doc) for doc in docs]
+    return docs

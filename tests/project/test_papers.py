@@ -117,9 +117,13 @@ def checkout(
     ],
 )
 def test_recipe_of_a_paper_runs_from_check_to_report(
-    checkout: Checkout, model: str, dataset: str
+    checkout: Checkout,
+    model: str,
+    dataset: str,
+    recwarn: pytest.WarningsRecorder,
 ) -> None:
     folder = checkout.run(dataset, models=model)
+    assert not [one for one in recwarn if "[SW" in str(one.message)]
     parts = papers_of(f"span_{model}")[dataset].about("parts", "train")
     assert folder.parent.name == "paper"
     assert folder.name.startswith(f"{model}_{dataset}_{parts}_{checkout.encoder.name}")
