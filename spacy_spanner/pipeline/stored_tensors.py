@@ -22,7 +22,7 @@ def require_usable(model: Model) -> None:
             if array is not None and array.dtype != np.float32:
                 raise ValueError(f"{node.name}.{name} has the type {array.dtype}")
         # Stored models may have given the layer another name.
-        if node.has_dim("nV") and "E" in node.param_names:
+        if node.has_dim("nV") and "E" in node.param_names and node.has_param("E"):
             shape, sizes = (
                 node.get_param("E").shape,
                 (node.get_dim("nV"), node.get_dim("nO")),
