@@ -123,6 +123,20 @@ def test_weights_that_are_not_what_they_claim(
             pipe.from_bytes(srsly.msgpack_dumps(parts))
 
 
+def test_weights_and_sizes_that_claim_the_same(tmp_path: Path, tried: Count) -> None:
+    """A view of one number fits sizes that were changed as well."""
+    pipe = fresh_component(FACTORY)
+    build = get_shim(pipe.model.get_ref("output_layer")).build
+    tried("manipulated components")
+    with torch.device("meta"):
+        shapes = {k: v.shape for k, v in build(32, 2000).state_dict().items()}
+    state = {name: torch.zeros(1).expand(shape) for name, shape in shapes.items()}
+    message = srsly.msgpack_dumps({"sizes": [32, 2000], "state": saved(state)})
+    parts = with_head(FACTORY, lambda head: message)
+    with harmless(tmp_path), pytest.raises(ValueError, match=r"SP151.*they claim"):
+        pipe.from_bytes(srsly.msgpack_dumps(parts))
+
+
 def test_code_in_weights_never_runs(tmp_path: Path, tried: Count) -> None:
     payload, pipe = Payload(tmp_path / "marker"), fresh_component(FACTORY)
     for value in (payload, {"weight": payload}, [payload], OrderedDict(a=payload)):
