@@ -51,7 +51,7 @@ def test_prediction_names_what_to_lower(
     docs = [doc.copy() for doc in expected]
     for ask in ASKERS:
         with monkeypatch.context() as patch:
-            patch.setattr(type(pipe.codec), "candidates", ask)
+            patch.setattr(type(pipe.codec), "candidate_parts", ask)
             with pytest.raises(MemoryError, match=NAMED):
                 pipe.predict(docs)
     assert_same_predictions(predict_nested(own_nlp), expected)
@@ -112,7 +112,7 @@ def test_other_errors_are_left_as_they_are(
     def fail(*args: Any) -> None:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    monkeypatch.setattr(type(pipe.codec), "candidates", fail)
+    monkeypatch.setattr(type(pipe.codec), "candidate_parts", fail)
     with pytest.raises(RuntimeError, match=r"^mat1 and mat2"):
         predict_nested(own_nlp)
 

@@ -205,6 +205,21 @@ def test_prediction_between_two_changes_sees_all_of_one_or_none(
     assert all(seen)
 
 
+def test_vocabulary_stays_as_it_is_in_rounds_of_threads() -> None:
+    """How a server with a pool of threads uses memory zones."""
+    nlp = trained_copy("span_biaffine")
+    before, sizes = len(nlp.vocab.strings), []
+    texts = [f"{text} Nobody else saw zone{n}." for n, text in enumerate(MANY)]
+    expected = read(copy_of(nlp), texts)
+    for _ in range(2):
+        with nlp.memory_zone():
+            found = in_threads(lambda text: scored_spans(nlp(text)), texts)
+            sizes.append(len(nlp.vocab.strings))
+        assert found == expected
+        assert len(nlp.vocab.strings) == before
+    assert min(sizes) > before
+
+
 def in_child(nlp: Language, texts: List[str], answers: Any) -> None:
     answers.put(read(nlp, texts))
 
