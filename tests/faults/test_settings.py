@@ -27,6 +27,7 @@ WRONG: Dict[type, List[Any]] = {
 OPTIONAL = {
     "max_width": int,
     "max_seed": int,
+    "max_candidates": int,
     "negatives": int,
     "repeats": int,
 }
