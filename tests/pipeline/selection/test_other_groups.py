@@ -69,6 +69,16 @@ def test_without_overwrite_spans_of_others_come_first(
     assert sorted(spans_of(doc)) == expected
 
 
+def test_without_overwrite_spans_that_differ_in_their_end_stand_side_by_side(
+    own_nlp: Language,
+) -> None:
+    doc = annotate(words_doc(own_nlp), [(0, 2, "ORG")])
+    spans = [(0, 1, ORG, 0.9), (0, 4, ORG, 0.8)]
+    write(doc, spans, own_nlp, overwrite=False, overlap="nested")
+    # The longest of those that start together comes first.
+    assert spans_of(doc) == [(0, 4, "ORG"), (0, 2, "ORG"), (0, 1, "ORG")]
+
+
 def test_without_overwrite_span_added_by_hand_is_kept(own_nlp: Language) -> None:
     doc = annotate(words_doc(own_nlp), [(5, 7, "X")])
     doc.spans["ents"].attrs["scores"] = np.asarray([0.25], dtype="f")
