@@ -49,7 +49,7 @@ def test_lost_counts_second_labels() -> None:
 
 @pytest.mark.parametrize("settings", [{"max_seed": 3}, {"window_sizes": [1, 3]}])
 def test_lost_without_regressor_counts_what_is_wider_than_seeds(settings: Dict) -> None:
-    spans = SpanTable.of([(0, 3, 0), (0, 4, 0)])
+    spans = SpanTable.of([(6, 9, 0), (6, 10, 0)])
     wide, _ = LocateLabelCodec(use_regressor=False, **settings).lost(spans).values()
     assert wide.tolist() == [False, True]
 
