@@ -17,6 +17,7 @@ TRIED = "cases tried"
 register_profiles()
 
 
+@pytest.hookimpl(optionalhook=True)  # the tests also run without xdist
 def pytest_xdist_auto_num_workers() -> int:
     """RETURNS (int): workers of `-n auto`: one more than cores, because tests wait for
     processes that they start.
