@@ -1,7 +1,7 @@
 """Pointers to spans, scores, and one proposal for each pair of boundaries."""
 
 import math
-from typing import List
+from typing import List, Tuple
 
 import pytest
 import torch
@@ -176,6 +176,15 @@ def test_log_probabilities_of_boundaries(kind: str, expected: List[float]) -> No
     assert log_probabilities(scores, kind).exp()[0, 0].tolist() == pytest.approx(
         expected
     )
+
+
+@pytest.mark.parametrize("kind,expected", [("softmax", (1, 1)), ("sigmoid", (0, 0))])
+def test_probabilities_of_sigmoids_are_compared_not_scores(
+    kind: str, expected: Tuple[int, int]
+) -> None:
+    start, last = torch.tensor([[[3.0, 20.0]]]), torch.tensor([[[3.0, -3.0]]])
+    found = propose(start, last, kind, torch.zeros(1, 1, 1))
+    assert (int(found.spans.start), int(found.spans.last)) == expected
 
 
 @pytest.mark.parametrize("kind", POINTER_LOSSES)

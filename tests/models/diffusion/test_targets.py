@@ -57,6 +57,19 @@ def test_expand_repeats_all_gold_equally() -> None:
     assert counts == [2, 2, 3]
 
 
+def test_expand_repeats_the_gold_of_each_window_of_a_batch() -> None:
+    gold = table([(0, 1, 0), (1, 2, 0), (2, 3, 0)], [(4, 7, 0)])
+    spans = expand(
+        gold,
+        np.asarray([9, 9]),
+        n_spans=5,
+        expansion="repeat",
+        rng=np.random.default_rng(0),
+    )
+    assert set(spans.start[0].tolist()) == {0, 1, 2}
+    assert (spans.start[1].tolist(), spans.last[1].tolist()) == ([4] * 5, [6] * 5)
+
+
 def test_expand_with_random_spans_keeps_each_gold_span_once() -> None:
     found = expanded([(0, 2, 0), (3, 4, 1)], 50, "random")
     assert {(0, 2), (3, 4)} == {*found[:2]}  # type: ignore[comparison-overlap]
