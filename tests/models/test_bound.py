@@ -1,5 +1,6 @@
 """The best candidates of each window: by a transcription that sorts one window."""
 
+import random
 from typing import List, Sequence, Tuple
 
 import pytest
@@ -67,6 +68,17 @@ def test_keep_best_of_parts_without_a_limit_keeps_all() -> None:
     kept, dropped = keep_best_of_parts(parts, None)
     assert kept.score.tolist() == [0.5, 0.25]
     assert not dropped
+
+
+@pytest.mark.parametrize("most", range(1, 60))
+def test_keep_best_of_equal_scores_takes_the_first_by_start_end_and_label(
+    most: int,
+) -> None:
+    spans = [(s, e) for s in range(5) for e in range(s + 1, 6)]
+    rows: List[Row] = [(0, s, e, label, 0.5) for s, e in spans for label in range(4)]
+    random.Random(most).shuffle(rows)
+    kept = places_of(keep_best(table(rows), most))
+    assert sorted(kept) == sorted(row[:4] for row in rows)[:most]
 
 
 def test_keep_best_leaves_uncrowded_windows_alone() -> None:
