@@ -1,6 +1,6 @@
 """Training data whose boundaries are wrong, to measure what a model makes of them."""
 
-from typing import Callable, Iterator, List, Set, Tuple
+from typing import Callable, Iterator, List, Set
 from zlib import crc32
 
 import numpy as np
@@ -9,12 +9,11 @@ from spacy.tokens import Span, SpanGroup
 from spacy.training import Example
 from spacy.util import registry
 
+from ..evaluation.counts import SpanKey
 from ..pipeline.annotations import annotated_spans
 from ..settings import DEFAULT_SPANS_KEY, at_least, probability, require
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]
-# Start, end and label.
-Key = Tuple[int, int, str]
 
 
 @registry.augmenters("spacy_spanner.boundary_noise.v1")
@@ -65,37 +64,39 @@ def make_boundary_noise(
 
 
 def move_boundaries(
-    spans: List[Key],
+    spans: List[SpanKey],
     *,
     n_tokens: int,
     level: float,
     distance: int,
     rng: np.random.Generator,
-) -> List[Key]:
+) -> List[SpanKey]:
     """Move one boundary of some spans.
 
-    spans (List[Key]): spans of a document, in any order.
+    spans (List[SpanKey]): spans of a document, in any order.
     n_tokens (int): its length.
     level, distance: see `make_boundary_noise`.
     rng (Generator): source of the choices.
-    RETURNS (List[Key]): as many spans, in the same order.
+    RETURNS (List[SpanKey]): as many spans, in the same order.
     """
-    taken: Set[Key] = set(spans)
+    taken: Set[SpanKey] = set(spans)
     result = []
     for span in spans:
         if rng.random() < level:
-            fitting = [key for key in _moves(span, distance, n_tokens) - taken]
+            fitting = sorted(set(boundary_moves(span, distance, n_tokens)) - taken)
             if fitting:
-                span = sorted(fitting)[rng.integers(len(fitting))]
+                span = fitting[rng.integers(len(fitting))]
                 taken.add(span)
         result.append(span)
     return result
 
 
-def _moves(span: Key, distance: int, n_tokens: int) -> Set[Key]:
-    """RETURNS (Set[Key]): the span with one boundary moved, inside of the document."""
+def boundary_moves(span: SpanKey, distance: int, n_tokens: int) -> List[SpanKey]:
+    """RETURNS (List[SpanKey]): the span with one boundary moved by up to `distance`
+    tokens, in all ways that leave it inside of the document.
+    """
     start, end, label = span
     steps = [step for size in range(1, distance + 1) for step in (-size, size)]
     moved = [(start + step, end, label) for step in steps]
     moved += [(start, end + step, label) for step in steps]
-    return {(s, e, name) for s, e, name in moved if 0 <= s < e <= n_tokens}
+    return [(s, e, name) for s, e, name in moved if 0 <= s < e <= n_tokens]

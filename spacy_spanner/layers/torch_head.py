@@ -7,8 +7,8 @@ All four models share this layer. It concatenates the token vectors of a batch, 
 windows out of them by index, and visits the windows in groups of similar length, each
 within `max_cells`. In prediction, only the candidates of a group are kept, up to
 `max_candidates` of each window. In training, each group runs backward before the next
-group runs forward. So both directions need
-memory for one group, however long the documents are.
+group runs forward. So both directions need memory for one group, however long the
+documents are.
 """
 
 from contextlib import contextmanager

@@ -4,6 +4,7 @@ from typing import Dict, Iterable, List, Optional, Sequence
 
 import numpy as np
 
+from ..corpus.boundary_noise import boundary_moves
 from ..evaluation.counts import Reading, SpanKey
 from .evidence import Item
 
@@ -71,12 +72,10 @@ def _relabel(
 
 
 def _move(item: Item, n_tokens: int, rng: np.random.Generator) -> Optional[Item]:
-    start, end, label = item.span
-    moved = ((start - 1, end), (start + 1, end), (start, end - 1), (start, end + 1))
-    fitting = [(s, e) for s, e in moved if 0 <= s < e <= n_tokens]
+    fitting = boundary_moves(item.span, 1, n_tokens)
     if not fitting:
         return None
-    return item._replace(span=(*fitting[rng.integers(len(fitting))], label))
+    return item._replace(span=fitting[rng.integers(len(fitting))])
 
 
 def _invent(

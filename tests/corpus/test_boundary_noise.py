@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from spacy.util import registry
 
 from spacy_spanner.corpus.boundary_noise import (
-    Key,
     make_boundary_noise,
     move_boundaries,
 )
+from spacy_spanner.evaluation.counts import SpanKey
 
 from ..helpers import NESTED, make_examples
 
@@ -25,7 +25,7 @@ SPANS = st.lists(
 
 @given(SPANS, st.integers(1, 3), st.integers(0, 5))
 def test_one_boundary_is_moved_by_at_most_the_distance(
-    spans: List[Key], distance: int, seed: int
+    spans: List[SpanKey], distance: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     moved = move_boundaries(spans, n_tokens=9, level=1.0, distance=distance, rng=rng)
