@@ -36,6 +36,7 @@ _PUBLIC: Dict[str, str] = {
     "render_card": "evaluation.card",
     "score_spans": "evaluation.scorer",
     "scores_of": "pipeline.span_scores",
+    "set_precision": "pipeline.precision",
     "tune": "evaluation.tuning",
     "write_report": "evaluation.report.page",
 }
@@ -56,6 +57,7 @@ __all__ = [
     "render_card",
     "score_spans",
     "scores_of",
+    "set_precision",
     "tune",
     "write_report",
 ]

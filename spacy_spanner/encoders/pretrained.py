@@ -8,6 +8,7 @@ from typing import Any, Dict, Optional
 
 import srsly
 import torch
+from thinc.api import Optimizer
 from thinc.util import get_torch_default_device
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,6 +17,7 @@ from ..errors import Errors
 from ..layers.stored_state import read_message, require_values
 from ..layers.torch_shim import TorchShim
 from ..settings import Rule, require
+from .fast.copies import Chosen, PredictionCopies
 from .sources import Origin, find_pretrained, naming_encoder, require_transformers
 from .stored_encoder import (
     build_transformer_of,
@@ -34,6 +36,7 @@ _collecting = Lock()
 # the transformer.
 STORED = {"weights": bytes, "prompts": int, "config": str, "tokenizer": dict}
 OWN = "transformer."
+FULL_PRECISION = Chosen()
 
 
 class PretrainedEncoder(nn.Module):
@@ -116,6 +119,7 @@ class PretrainedShim(TorchShim):
 
     origin (Origin): where the weights came from. Before `load`, the revision is the one
         that was asked for.
+    chosen (Chosen): the precision to predict in. May be changed at any time.
     """
 
     is_encoder = True  # see `training.owners`
@@ -129,6 +133,7 @@ class PretrainedShim(TorchShim):
         gradient_checkpointing: bool,
         n_prompts: int = 0,
         revision: Optional[str] = None,
+        chosen: Chosen = FULL_PRECISION,
     ) -> None:
         """Set up the shim without loading anything.
 
@@ -138,6 +143,7 @@ class PretrainedShim(TorchShim):
         gradient_checkpointing (bool): recompute activations instead of storing them.
         n_prompts (int): see `PretrainedEncoder`; may be set before loading.
         revision (Optional[str]): commit, tag or branch of a model on the hub.
+        chosen (Chosen): the precision to predict in.
         """
         super().__init__(nn.Module(), mixed_precision=mixed_precision)
         self.n_prompts = n_prompts
@@ -145,12 +151,30 @@ class PretrainedShim(TorchShim):
         self.origin = Origin(name, revision)
         self.layers = layers
         self.gradient_checkpointing = gradient_checkpointing
+        self.chosen = chosen
+        self.copies = PredictionCopies()
         self.tokenizer: Optional[Any] = None
 
     @property
     def module(self) -> PretrainedEncoder:
         """The encoder; without parameters before `load`."""
         return self._model
+
+    def prediction_module(self) -> nn.Module:
+        """RETURNS (nn.Module): the encoder, or its copy in the precision to predict in,
+        which is called in the same way.
+        """
+        return self.copies.get(self.module, self.chosen, self.name)
+
+    def trained_module(self) -> nn.Module:
+        """RETURNS (nn.Module): the encoder, whose weights are going to change."""
+        self.copies.forget()
+        return self.module
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """Update the weights; see `TorchShim.finish_update`."""
+        self.copies.forget()
+        super().finish_update(optimizer)
 
     @property
     def mixed_precision(self) -> bool:

@@ -15,13 +15,16 @@ from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import torch2xp, xp2torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import Errors
 from ..layers.doc_arrays import TypedVectors, split_rows
 from ..layers.torch_shim import switch
 from ..settings import Settings, at_least, expand, one_of, optional, setting, text
 from ..spans.table import Ints
+from .fast.copies import Chosen
+from .fast.processor import PRECISIONS
+from .pooling import POOLINGS, pool_pieces
 from .pretrained import PretrainedShim
 from .segments import Segment, plan_segments
 from .surroundings import Surroundings, with_neighbours
@@ -39,9 +42,11 @@ from .word_pieces import (
 InT = List[Doc]
 OutT = List[Floats2d]
 
-POOLINGS = ("mean", "max", "first")
 # Settings that are stored with the weights, and replace those of the config.
 STORED_SETTINGS = ("pooling", "context", "prompts", "max_pieces", "batch_pieces")
+# Pieces in a batch of predictions on a CPU: with more, what the layers compute does not
+# fit into its caches.
+CACHED_PIECES = 512
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,13 @@ class TransformerSettings(Settings):
         sentences are split into overlapping segments.
     batch_pieces (int): maximum number of padded pieces in a batch.
     gradient_checkpointing (bool): save memory in training at the cost of time.
-    mixed_precision (bool): multiply matrices in bfloat16.
+    mixed_precision (bool): multiply matrices in bfloat16 in training, and in prediction
+        if precision is "float32".
+    precision (str): what to predict in: "float32", "bfloat16", "int8", or "auto" for
+        bfloat16 on devices that are fast in it. Independent of training; may be changed
+        later with `spacy_spanner.set_precision`.
+    emulate_precision (bool): predict in this precision also on processors that have no
+        fast instructions for it and are much slower than in float32.
     """
 
     revision: Optional[str] = setting(None, optional(text))
@@ -76,6 +87,8 @@ class TransformerSettings(Settings):
     batch_pieces: int = setting(4096, at_least(1))
     gradient_checkpointing: bool = False
     mixed_precision: bool = False
+    precision: str = setting("float32", one_of(PRECISIONS))
+    emulate_precision: bool = False
 
 
 def build_transformer(name: str, **chosen: Any) -> Model[InT, OutT]:
@@ -92,6 +105,7 @@ def build_transformer(name: str, **chosen: Any) -> Model[InT, OutT]:
         mixed_precision=settings.mixed_precision,
         gradient_checkpointing=settings.gradient_checkpointing,
         revision=settings.revision,
+        chosen=Chosen(settings.precision, settings.emulate_precision),
     )
     return Model(
         "transformer",
@@ -169,7 +183,12 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
 
     RETURNS (Encoded): vectors in the order of the documents.
     """
-    module = switch(shim.module, is_train)
+    switch(shim.module, is_train)
+    module = shim.trained_module() if is_train else shim.prediction_module()
+    device = next(shim.module.parameters()).device
+    max_pieces = options["batch_pieces"]
+    if device.type == "cpu" and not is_train:
+        max_pieces = min(max_pieces, CACHED_PIECES)
     read = [with_neighbours(doc, options["context"]) for doc in docs]
     text = split_text(shim, read)
     segments = all_segments(shim, read, text, options)
@@ -178,17 +197,18 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
             segments,
             text,
             shim.special,
-            max_pieces=options["batch_pieces"],
+            max_pieces=max_pieces,
             n_prompts=shim.n_prompts,
         )
     )
-    device = next(module.parameters()).device
     flat = torch.zeros(text.token_start[-1], shim.width, device=device)
     own = torch.as_tensor(own_tokens(read, text), device=device)
     segment = owner_of_tokens(segments)
     if not batches:
         return Encoded(flat[own], None, segment)
-    parts = [_encode_batch(shim, batch, options["pooling"]) for batch in batches]
+    parts = [
+        _encode_batch(shim, module, batch, options["pooling"]) for batch in batches
+    ]
     token = torch.as_tensor(np.concatenate([b.token for b in batches]), device=device)
     flat = flat.index_copy(0, token, torch.cat([vectors for vectors, _ in parts]))
     if len(own) < len(flat):
@@ -246,10 +266,11 @@ def all_segments(
 
 
 def _encode_batch(
-    shim: PretrainedShim, batch: PieceBatch, pooling: str
+    shim: PretrainedShim, module: nn.Module, batch: PieceBatch, pooling: str
 ) -> Tuple[Tensor, Tensor]:
     """Run the transformer on a batch and pool its pieces.
 
+    module (nn.Module): the encoder, or its copy for prediction.
     RETURNS (Tuple[Tensor, Tensor]): vectors of the tokens (token, width), and of the
         prompts (batch, prompt, width).
     """
@@ -258,31 +279,9 @@ def _encode_batch(
         torch.as_tensor(array, device=device) for array in batch[1:6]
     )
     # bfloat16 has the range of float32, so that no gradient needs scaling.
-    with torch.autocast(device.type, torch.bfloat16, enabled=shim.mixed_precision):
-        hidden = shim.module(ids, mask)
+    mixed = shim.mixed_precision and module is shim.module
+    with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
+        hidden = module(ids, mask)
     pieces = hidden[row, shim.n_prompts + column].float()
     prompts = hidden[:, : shim.n_prompts].float()
     return pool_pieces(pieces, local, len(batch.token), pooling), prompts
-
-
-def pool_pieces(pieces: Tensor, token: Tensor, n_tokens: int, pooling: str) -> Tensor:
-    """Reduce the pieces of each token to one vector; tokens without pieces get zeros.
-
-    pieces (Tensor): (piece, width)
-    token (Tensor): the token of each piece. Shape: (piece,)
-    n_tokens (int): number of tokens.
-    pooling (str): "mean", "max" or "first".
-    RETURNS (Tensor): (token, width)
-    """
-    empty = pieces.new_zeros(n_tokens, pieces.shape[1])
-    if pooling == "max":
-        index = token[:, None].expand_as(pieces)
-        return empty.scatter_reduce(0, index, pieces, "amax", include_self=False)
-    if pooling == "first":
-        position = torch.arange(len(token), device=token.device)
-        missing = torch.full((n_tokens,), len(token), device=token.device)
-        first = missing.scatter_reduce(0, token, position, "amin")
-        padded = torch.cat([pieces, pieces.new_zeros(1, pieces.shape[1])])
-        return padded[first]
-    count = torch.bincount(token, minlength=n_tokens).clamp(min=1)
-    return empty.index_add(0, token, pieces) / count[:, None]

@@ -7,6 +7,7 @@ has the messages of some rooms, in the order of their codes:
 - `data`: corpora and evaluation
 - `jobs`: checkpoints, annotation, parallel training and sweeps
 - `review`: errors in annotation, and the choice of documents to annotate
+- `speed`: the precision of prediction
 
 `install` has the command that installs an extra, for messages about missing packages,
 and `plain` makes texts of others safe for terminals.
@@ -19,6 +20,7 @@ from .data import DataErrors, DataWarnings
 from .jobs import JobErrors, JobWarnings
 from .plain import plain
 from .review import ReviewErrors, ReviewWarnings
+from .speed import SpeedErrors, SpeedWarnings
 
 
 class _Message(str):
@@ -42,7 +44,12 @@ class _CodedMessages(type):
 
 
 class Errors(
-    ComponentErrors, DataErrors, JobErrors, ReviewErrors, metaclass=_CodedMessages
+    ComponentErrors,
+    DataErrors,
+    JobErrors,
+    ReviewErrors,
+    SpeedErrors,
+    metaclass=_CodedMessages,
 ):
     """Messages of errors."""
 
@@ -52,6 +59,7 @@ class Warnings(
     DataWarnings,
     JobWarnings,
     ReviewWarnings,
+    SpeedWarnings,
     metaclass=_CodedMessages,
 ):
     """Messages of warnings."""

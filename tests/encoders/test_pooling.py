@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacy_spanner.encoders.transformer import POOLINGS, pool_pieces
+from spacy_spanner.encoders.pooling import POOLINGS, pool_pieces
 
 # Token 0 has two pieces, token 1 none, token 2 three, token 3 none.
 PIECES = [[1.0, -4.0], [3.0, -2.0], [0.0, 5.0], [6.0, 2.0], [3.0, -1.0]]

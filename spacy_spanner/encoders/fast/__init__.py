@@ -1,0 +1,1 @@
+"""Copies of a pretrained encoder that predict in bfloat16 or int8."""
