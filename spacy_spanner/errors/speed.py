@@ -25,6 +25,6 @@ class SpeedWarnings:
     )
     SW242 = (
         "The encoder {name!r} is not used in {precision}: its vectors differ from "
-        "those in float32 (mean cosine {cosine:.3f}, required: {least}). It predicts "
+        "those in float32 (mean cosine {cosine}, required: {least}). It predicts "
         "in float32. Its weights may be too large for this precision."
     )

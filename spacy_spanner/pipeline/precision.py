@@ -25,6 +25,11 @@ def set_precision(nlp: Language, precision: str, *, emulate: bool = False) -> No
     precision (str): "float32", "bfloat16", "int8" or "auto".
     emulate (bool): use it also on processors without fast instructions for it.
     RAISES (ValueError): SP002 for an unknown precision, SP240 without such an encoder.
+
+    >>> encoder = {"@architectures": "spacy_spanner.Transformer.v1", "name": "minilm"}
+    >>> nlp = spacy.blank("en")
+    >>> pipe = nlp.add_pipe("span_offset", config={"model": {"tok2vec": encoder}})
+    >>> set_precision(nlp, "bfloat16")
     """
     require(one_of(PRECISIONS), precision=precision)
     encoders = list(encoders_of(nlp))

@@ -108,7 +108,10 @@ def _make(encoder: Any, chosen: Chosen, name: str) -> _Made:
         cosine = compare(encoder, module)
         if not cosine >= LEAST_COSINE:
             message = Warnings.SW242.format(
-                precision=precision, name=name, cosine=cosine, least=LEAST_COSINE
+                precision=precision,
+                name=name,
+                cosine=f"{cosine:.3f}",
+                least=LEAST_COSINE,
             )
             warnings.warn(message)
             module = encoder
