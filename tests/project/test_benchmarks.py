@@ -11,6 +11,7 @@ import pytest
 from ..evaluation.test_predicting import write_corpus as write_spacy
 from ..helpers import FACTORIES, trained_copy
 from ..runs import make_config, write_corpus
+from .in_process import run_script
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SENTENCE = """\
@@ -35,11 +36,21 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(script: str, *arguments: object) -> Any:
+    done = run_script(BENCHMARKS / script, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return results_in(arguments[-1])
+
+
+def run_alone(script: str, *arguments: object) -> Any:
+    """Run a benchmark that measures its own memory."""
     words = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    output = Path(str(arguments[-1]))
-    return json.loads(output.read_text(encoding="utf8"))["results"]
+    return results_in(arguments[-1])
+
+
+def results_in(output: object) -> Any:
+    return json.loads(Path(str(output)).read_text(encoding="utf8"))["results"]
 
 
 @pytest.mark.slow
@@ -89,7 +100,7 @@ def test_memory_measures_every_length_and_number_of_labels(
     data: Path, tmp_path: Path
 ) -> None:
     options = ("--models", "span_biaffine", "--labels", "2,5", "--tokens", "100,1000")
-    rows = run("memory.py", data, *options, "--output", tmp_path / "memory.json")
+    rows = run_alone("memory.py", data, *options, "--output", tmp_path / "memory.json")
     measured = [(row["system"], row["labels"], row["tokens"]) for row in rows]
     assert measured == [
         (system, labels, tokens)
@@ -107,7 +118,7 @@ def test_memory_measures_every_length_and_number_of_labels(
 def test_doubt_measures_every_model_and_length(tmp_path: Path) -> None:
     options = ("--labels", 3, "--tokens", "300,600", "--sentence", 25)
     options += ("--set", "max_candidates=50")
-    rows = run("doubt.py", *options, "--output", tmp_path / "doubt.json")
+    rows = run_alone("doubt.py", *options, "--output", tmp_path / "doubt.json")
     assert sorted((row["system"], row["tokens"]) for row in rows) == [
         (factory, tokens) for factory in sorted(FACTORIES) for tokens in (300, 600)
     ]
@@ -118,7 +129,9 @@ def test_doubt_measures_every_model_and_length(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_long_life_samples_memory_after_every_round(data: Path, tmp_path: Path) -> None:
     options = ("--documents", 2500, "--pool", 4, "--longest", 20)
-    (row,) = run("long_life.py", data, *options, "--output", tmp_path / "life.json")
+    (row,) = run_alone(
+        "long_life.py", data, *options, "--output", tmp_path / "life.json"
+    )
     rounds = [size["documents"] for size in row["sizes"]]
     assert rounds == [0, 1000, 2000, 2500]
     assert 100 < row["loaded_mb"] < row["early_mb"]
@@ -167,12 +180,10 @@ second:
 def test_variants_trains_once_and_writes_the_means(data: Path, tmp_path: Path) -> None:
     table, page = tmp_path / "variants.yml", tmp_path / "variants.md"
     table.write_text(VARIANTS, encoding="utf8")
-    words = [sys.executable, BENCHMARKS / "variants.py", data, table, "--only", "first"]
-    words += ["--seeds", "0,1", "--results", tmp_path / "results", "--page", page]
-    printed = [
-        subprocess.run(words, check=True, capture_output=True, text=True).stdout
-        for _ in range(2)
-    ]
+    words = [data, table, "--only", "first", "--seeds", "0,1"]
+    words += ["--results", tmp_path / "results", "--page", page]
+    script = BENCHMARKS / "variants.py"
+    printed = [run_script(script, *words).stdout for _ in range(2)]
     assert printed[0].count(", seed ") == 2 and printed[1].count(", seed ") == 0
     lines = page.read_text(encoding="utf8").splitlines()
     assert lines[0] == "## With and without"
@@ -237,8 +248,7 @@ def test_locate_label_analysis_of_a_pipeline_on_a_file(tmp_path: Path) -> None:
 
 def test_locate_label_analysis_of_a_file_asks_for_a_pipeline(tmp_path: Path) -> None:
     path = tmp_path / "test.spacy"
-    words = [sys.executable, str(BENCHMARKS / "locate_label_analysis.py"), str(path)]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = run_script(BENCHMARKS / "locate_label_analysis.py", path)
     assert done.returncode != 0
     assert "--pipeline" in done.stderr
 
@@ -290,13 +300,14 @@ def test_find_errors_finds_planted_errors(data: Path, tmp_path: Path) -> None:
 def test_active_selection_continues_where_it_stopped(
     data: Path, tmp_path: Path
 ) -> None:
-    words = [sys.executable, str(BENCHMARKS / "active_selection.py"), str(data)]
-    words += ["--seeds", "0", "--sizes", "0.2,0.5", "--epochs", "1"]
-    words += ["--parts", str(tmp_path)]
-    first = subprocess.run(words, check=True, capture_output=True, text=True)
+    script = BENCHMARKS / "active_selection.py"
+    words = [data, "--seeds", 0, "--sizes", "0.2,0.5", "--epochs", 1]
+    words += ["--parts", tmp_path]
+    first = run_script(script, *words)
+    assert first.returncode == 0, first.stderr
     files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(files) == 5
-    second = subprocess.run(words, check=True, capture_output=True, text=True)
+    second = run_script(script, *words)
     assert files == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert first.stdout == second.stdout
     rows = {path.stem: json.loads(path.read_text("utf8"))["results"] for path in files}

@@ -4,7 +4,6 @@ import importlib
 import inspect
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,8 @@ from typing import Any, Dict, Iterator, List
 import pytest
 import spacy
 from spacy.tokens import Doc, Span
+
+from .in_process import run_script
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -174,15 +175,14 @@ def test_ner_learns_and_predicts_the_scored_group() -> None:
 
 @pytest.mark.slow
 def test_panel_trains_once_and_writes_the_page(data: Path, tmp_path: Path) -> None:
-    words: List[object] = [sys.executable, BENCHMARKS / "panel.py", data]
+    words: List[object] = [data]
     words += ["--corpora", "wnut17", "--encoders", "cnn", "--shares", "50,100"]
     words += ["--systems", "span_biaffine,ner", "--seeds", 0, "--epochs", 8]
     words += ["--min-steps", 10, "--results", tmp_path / "runs", "--looks", 2]
     words += ["--max-sentences", 16, "--output", tmp_path / "page.md"]
 
     def run(*more: object) -> str:
-        command = [str(word) for word in (*words, *more)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = run_script(BENCHMARKS / "panel.py", *words, *more)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
