@@ -10,6 +10,7 @@ from . import (  # noqa: F401 (each adds its commands)
     convert,
     evaluate,
     find_errors,
+    optimize,
     preflight,
     select,
     sweep,

@@ -11,6 +11,11 @@ class SpeedErrors:
         "'transformer' of spacy-transformers predicts in the precision of its own "
         "setting mixed_precision, which has no effect on a CPU."
     )
+    SP241 = (
+        "{path} has no entity to measure F1 with: its {docs} documents are annotated, "
+        "but without spans in '{key}'. Use documents with entities that the pipeline "
+        "was not trained on."
+    )
 
 
 class SpeedWarnings:

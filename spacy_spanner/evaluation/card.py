@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.util import registry
 
 from ..encoders.sources import Origin
+from ..pipeline.precision import META_KEY
 from ..pipeline.requirements import pretrained_encoders
 from ..pipeline.state import NO_SETTINGS
 from .predicting import span_components
@@ -110,6 +111,7 @@ def _component_parts(
         "### Data",
         _data(nlp, pipe),
         *_encoder_parts(nlp, pipe),
+        *_precision_parts(nlp),
         *_score_parts(scores),
         "### Settings",
         markdown_table(["setting", "value"], rows, numbers=False),
@@ -170,6 +172,30 @@ def _encoder_parts(nlp: Language, pipe: Any) -> List[str]:
         for shim in pretrained_encoders(model)
     ]
     return ["### Encoder", *lines] if lines else []
+
+
+def _precision_parts(nlp: Language) -> List[str]:
+    """RETURNS (List[str]): the section on what `spanner optimize` measured."""
+    found = nlp.meta.get(META_KEY)
+    if not found:
+        return []
+    rows = [
+        [
+            code(trial["precision"]),
+            f"{trial['words_per_second']:,.0f}",
+            percent(trial["f"]),
+            percent(trial["ece"]),
+        ]
+        for trial in found["trials"]
+    ]
+    return [
+        "### Precision",
+        f"The encoder predicts in {code(found['chosen'])}, or in {code('float32')} on "
+        f"machines that are not fast in it. Measured on "
+        f"{amount(found['documents'], 'document')} with {found['words']:,} words, "
+        f"{amount(found['threads'], 'thread')}, {escaped(found['processor'])}:",
+        markdown_table(["precision", "words/s", "F1", "ECE"], rows),
+    ]
 
 
 def _describe(origin: Origin) -> str:

@@ -11,6 +11,8 @@ from ..errors import Errors
 from ..settings import one_of, require
 from .requirements import pretrained_encoders
 
+# Key in `nlp.meta` of what `spanner optimize` measured.
+META_KEY = "precision"
 ARCHITECTURE = "spacy_spanner.Transformer.v1"
 
 
