@@ -4,8 +4,19 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from html import unescape
+from itertools import chain
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+    Union,
+)
 from xml.parsers import expat
 
 from .text_files import BrokenFileError, fail
@@ -186,20 +197,28 @@ def read_xml(path: Path, wanted: str) -> Iterator[Node]:
 
     RAISES (ValueError): SP001 if the file is not XML.
     """
-    builder = _Builder(path.name, wanted)
     with path.open("rb") as file:
-        while True:
-            block = file.read(BLOCK)
-            try:
-                builder.parser.Parse(block, not block)
-            except expat.ExpatError as error:
-                problem = expat.ErrorString(error.code) or "not XML"
-                fail(path.name, error.lineno, problem, "", error.offset + 1)
-            except BrokenFileError:
-                raise
-            except (LookupError, ValueError) as error:  # unknown encoding
-                fail(path.name, 1, str(error))
-            yield from builder.done
-            builder.done = []
-            if not block:
-                return
+        blocks = iter(lambda: file.read(BLOCK), b"")
+        yield from parse_xml(blocks, path.name, wanted)
+
+
+def parse_xml(blocks: Iterable[bytes], source: str, wanted: str) -> Iterator[Node]:
+    """YIELDS (Node): the outermost elements with this name, with their content.
+
+    blocks (Iterable[bytes]): the XML, in any pieces.
+    source (str): where it comes from, for messages.
+    RAISES (ValueError): SP001 if it is not XML.
+    """
+    builder = _Builder(source, wanted)
+    for block in chain(blocks, [b""]):
+        try:
+            builder.parser.Parse(block, not block)
+        except expat.ExpatError as error:
+            problem = expat.ErrorString(error.code) or "not XML"
+            fail(source, error.lineno, problem, "", error.offset + 1)
+        except BrokenFileError:
+            raise
+        except (LookupError, ValueError) as error:  # unknown encoding
+            fail(source, 1, str(error))
+        yield from builder.done
+        builder.done = []

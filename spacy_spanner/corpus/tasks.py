@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
+import numpy as np
+from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 
 from ..files import staged_file
@@ -25,6 +27,31 @@ TOOLS = {
     "brat": "brat",
 }
 MODEL_VERSION = "spacy-spanner"
+
+
+class CharSpan(NamedTuple):
+    """A span by characters; `end` is exclusive, `score` is None if unknown."""
+
+    start: int
+    end: int
+    label: str
+    score: Optional[float] = None
+
+
+class Tags(NamedTuple):
+    """The tags of a labeling interface of Label Studio that spans belong to.
+
+    control (str): name of the tag with the labels.
+    text (str): name of the tag with the text.
+    kind (str): type of the results: "labels", or "hypertextlabels".
+    """
+
+    control: str = "label"
+    text: str = "text"
+    kind: str = "labels"
+
+
+DEFAULT_TAGS = Tags()
 
 
 class Task(NamedTuple):
@@ -105,25 +132,45 @@ def label_studio_row(task: Task, key: str) -> Dict[str, Any]:
     called "label" and "text".
     """
     text = task.doc.text
-    results = []
-    for number, (span, score) in enumerate(_scored(task.doc, key)):
-        start, end = (utf16_offset(text, at) for at in (span.start_char, span.end_char))
-        value = {"start": start, "end": end, "text": span.text}
-        result = {
-            "id": f"span{number}",
-            "from_name": "label",
-            "to_name": "text",
-            "type": "labels",
-            "value": {**value, "labels": [span.label_]},
-        }
-        results.append(result if score is None else {**result, "score": score})
+    spans = [
+        CharSpan(span.start_char, span.end_char, span.label_, score)
+        for span, score in _scored(task.doc, key)
+    ]
+    results = label_studio_results(text, spans)
     prediction = {"model_version": MODEL_VERSION, "result": results}
     return {"data": {"text": text, **task.about}, "predictions": [prediction]}
 
 
-def utf16_offset(text: str, offset: int) -> int:
-    """RETURNS (int): the offset of a character in UTF-16 code units."""
-    return offset + sum(character > "\uffff" for character in text[:offset])
+def label_studio_results(
+    text: str, spans: Iterable[CharSpan], tags: Tags = DEFAULT_TAGS
+) -> List[Dict[str, Any]]:
+    """RETURNS (List[Dict[str, Any]]): regions of Label Studio.
+
+    text (str): the document.
+    spans (Iterable[CharSpan]): its spans.
+    tags (Tags): the tags of the labeling interface.
+    """
+    units = utf16_offsets(text)
+    results = []
+    for number, (start, end, label, score) in enumerate(spans):
+        value = {"start": int(units[start]), "end": int(units[end])}
+        result = {
+            "id": f"span{number}",
+            "from_name": tags.control,
+            "to_name": tags.text,
+            "type": tags.kind,
+            "value": {**value, "text": text[start:end], tags.kind: [label]},
+        }
+        results.append(result if score is None else {**result, "score": score})
+    return results
+
+
+def utf16_offsets(text: str) -> NDArray[np.int64]:
+    """RETURNS (NDArray[np.int64]): the offset of each character in UTF-16 code units,
+    and the number of units. Shape: (character + 1,)
+    """
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    return np.concatenate([[0], np.cumsum(1 + (codes > 0xFFFF))]).astype(np.int64)
 
 
 def doccano_row(task: Task, key: str) -> Dict[str, Any]:
