@@ -13,6 +13,7 @@ from . import (  # noqa: F401 (each adds its commands)
     optimize,
     preflight,
     select,
+    serve,
     sweep,
     train,
 )

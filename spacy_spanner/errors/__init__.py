@@ -8,6 +8,7 @@ has the messages of some rooms, in the order of their codes:
 - `jobs`: checkpoints, annotation, parallel training and sweeps
 - `review`: errors in annotation, and the choice of documents to annotate
 - `speed`: the precision of prediction
+- `serving`: the server
 
 `install` has the command that installs an extra, for messages about missing packages,
 and `plain` makes texts of others safe for terminals.
@@ -20,6 +21,7 @@ from .data import DataErrors, DataWarnings
 from .jobs import JobErrors, JobWarnings
 from .plain import plain
 from .review import ReviewErrors, ReviewWarnings
+from .serving import ServingErrors, ServingWarnings
 from .speed import SpeedErrors, SpeedWarnings
 
 
@@ -49,6 +51,7 @@ class Errors(
     JobErrors,
     ReviewErrors,
     SpeedErrors,
+    ServingErrors,
     metaclass=_CodedMessages,
 ):
     """Messages of errors."""
@@ -60,6 +63,7 @@ class Warnings(
     JobWarnings,
     ReviewWarnings,
     SpeedWarnings,
+    ServingWarnings,
     metaclass=_CodedMessages,
 ):
     """Messages of warnings."""

@@ -37,6 +37,10 @@ COMMANDS: Dict[str, Tuple[str, List[str]]] = {
         FOLDER,
         ["select", "in.jsonl", "--model", "no_model", "-n", "1", "-o", "OUT"],
     ),
+    "serve": (
+        FOLDER,
+        ["serve", "no_model", "--label-studio", "--train-after", "9", "-o", "OUT"],
+    ),
     "resume": (FOLDER, ["resume", "no_run", "-o", "OUT"]),
     "train-parallel": (FOLDER, ["train-parallel", "empty.cfg", "-n", "2", "-o", "OUT"]),
 }

@@ -1,0 +1,1 @@
+"""Serve a pipeline over HTTP, also to Label Studio."""
