@@ -3,6 +3,7 @@
 from spacy.cli import app as spacy_app
 
 from . import (  # noqa: F401 (each adds its commands)
+    agreement,
     analyze,
     analyze_models,
     analyze_training,

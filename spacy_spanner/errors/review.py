@@ -49,6 +49,19 @@ class ReviewErrors:
         "Cannot read {part!r} as the weight of a label. Use --weights LABEL=NUMBER, "
         "with numbers of at least 0, separated by commas."
     )
+    SP230 = (
+        "{first} and {second} do not have the same texts: {problems}. Compare versions "
+        "of the same texts, or use --common to leave out texts that a version lacks."
+    )
+    SP231 = (
+        "Agreement needs at least two annotated versions of the same texts, but there "
+        "is {found}. Name a file or folder for each version."
+    )
+    SP232 = (
+        "No annotated text is in all of {names}, so there is nothing to compare. Texts "
+        "must be the same to the character, and documents without annotation do not "
+        "count."
+    )
 
 
 class ReviewWarnings:
@@ -57,3 +70,4 @@ class ReviewWarnings:
     SW180 = (
         "{docs} of {total} documents are not annotated under '{key}' and were left out."
     )
+    SW230 = "{lost} spans of {path} cannot be read, and count as missing: {examples}."

@@ -101,10 +101,11 @@ def intervals(
 
 def _intervals(scores: Doubles) -> Dict[str, Interval]:
     """RETURNS (Dict[str, Interval]): by score. Shape: (sample, 3)"""
-    return {letter: _interval(column) for letter, column in zip("prf", scores.T)}
+    return {letter: interval_of(column) for letter, column in zip("prf", scores.T)}
 
 
-def _interval(values: Doubles) -> Interval:
+def interval_of(values: Doubles) -> Interval:
+    """RETURNS (Interval): the 95 % interval of samples, or zeros without any."""
     if not len(values):
         return [0.0, 0.0]
     tail = (1 - CONFIDENCE) / 2

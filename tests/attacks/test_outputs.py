@@ -30,10 +30,14 @@ from spacy_spanner.evaluation.tables import (
     unguarded,
 )
 from spacy_spanner.jobs.search.space import read_space
+from spacy_spanner.review.agreement import Agreement, measure_agreement
+from spacy_spanner.review.agreement_files import write_agreement
+from spacy_spanner.review.agreement_page import render_page as render_agreement
 from spacy_spanner.review.occurrences import Elsewhere
 from spacy_spanner.review.reports import COLUMNS, Reviewed, as_rows, write_csv
 from spacy_spanner.review.suspicion_page import render_page
 from spacy_spanner.review.suspicions import Suspicion
+from spacy_spanner.review.versions import Version
 
 from ..evaluation.test_predicting import write_corpus
 from ..helpers import blank_pipeline, make_examples
@@ -184,6 +188,27 @@ def test_page_of_suspicions_has_no_elements_of_its_data(tried: Count) -> None:
     assert all(text in "".join(found.shown) for text in HTML)
 
 
+def odd_agreement(values: List[str]) -> Agreement:
+    docs = [Doc(VOCAB, words=[text, "is", "odd"]) for text in values]
+    rows = list(zip(docs, values))
+    spans = [{(0, len(doc[0]), label)} for doc, label in rows]
+    longer = [{(0, doc[1].idx + 2, label)} for doc, label in rows]
+    whole = " ".join(values)
+    versions = [Version(whole, docs, spans), Version("second", docs, longer)]
+    return measure_agreement(versions, n_samples=2)
+
+
+def test_page_of_agreement_has_no_elements_of_its_data(tried: Count) -> None:
+    harmless = [f"L{number}" for number in range(len(HTML))]
+    expected = Seen(render_agreement(odd_agreement(harmless), limit=100))
+    found = Seen(render_agreement(odd_agreement(HTML), limit=100))
+    tried("odd names", len(HTML))
+    assert found.kinds == expected.kinds
+    assert [t for t, _ in found.elements] == [t for t, _ in expected.elements]
+    assert not [name for _, name in found.kinds if name.startswith("on")]
+    assert all(text in "".join(found.shown) for text in HTML)
+
+
 # ------------------------------------------------------------------------ Markdown
 
 
@@ -269,6 +294,18 @@ def test_cells_of_reports_are_no_formulas(tmp_path: Path, tried: Count) -> None:
     assert [unguarded(row["label"]) for row in rows] == values
     assert [unguarded(row["text"]) for row in rows] == values
     assert not [x for row in rows for x in row.values() if x.startswith(FORMULAS)]
+
+
+def test_cells_of_agreement_are_no_formulas(tmp_path: Path, tried: Count) -> None:
+    values = [text for text in ODD if text != "\x00"]
+    tried("odd names", len(values))
+    write_agreement(odd_agreement(values), tmp_path, limit=0)
+    for name in ("agreement.csv", "documents.csv"):
+        with (tmp_path / name).open(encoding="utf-8-sig", newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        numbers = [cell for cell in cells if re.fullmatch(r"-?[\d.e-]+", cell)]
+        assert numbers
+        assert not [c for c in {*cells} - {*numbers} if c.startswith(FORMULAS)]
 
 
 def test_cells_of_lost_entities_are_no_formulas(tmp_path: Path, tried: Count) -> None:

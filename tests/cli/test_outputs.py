@@ -37,6 +37,7 @@ COMMANDS: Dict[str, Tuple[str, List[str]]] = {
         FOLDER,
         ["select", "in.jsonl", "--model", "no_model", "-n", "1", "-o", "OUT"],
     ),
+    "agreement": (FOLDER, ["agreement", "in.jsonl", "in.jsonl", "-o", "OUT"]),
     "serve": (
         FOLDER,
         ["serve", "no_model", "--label-studio", "--train-after", "9", "-o", "OUT"],

@@ -41,7 +41,7 @@ def packages(modules: Set[str]) -> Set[str]:
 def test_help_imports_nothing_slow() -> None:
     groups = {"": ["convert", "annotate", "evaluate", "init-config", "debug-data"]}
     groups[""] += ["stats", "tune", "model-card", "sweep", "resume", "train-parallel"]
-    groups[""] += ["serve"]
+    groups[""] += ["serve", "agreement"]
     groups["analyze"] = ["landscape", "lengths", "offsets", "grid", "training"]
     calls = [["spanner", "--help"], ["spanner", "analyze", "--help"]]
     for group, names in groups.items():

@@ -56,7 +56,8 @@ def assign_lines(spans: Sequence[Dict[str, Any]]) -> List[int]:
 def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
     """Render a sentence with its spans.
 
-    item (Dict[str, Any]): see `error_analysis.find_errors`.
+    item (Dict[str, Any]): see `error_analysis.find_errors`. Spans may have a `tip` to
+        show instead of `tooltip`.
     colors (Dict[str, int]): colour of each label.
     RETURNS (str): HTML without scripts.
     """
@@ -93,7 +94,7 @@ def _bar(span: Dict[str, Any], line: int, place: int, colors: Dict[str, int]) ->
         chip = f"<b>{mark}{escape(span['label'])}</b>"
     if place == span["end"] - 1:
         classes.append("last")
-    tip = escape(tooltip(span), quote=True)
+    tip = escape(span.get("tip") or tooltip(span), quote=True)
     names = " ".join(classes)
     return f'<i class="{names}" style="--line:{line}" title="{tip}">{chip}</i>'
 

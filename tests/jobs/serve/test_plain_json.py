@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from spacy_spanner.jobs.annotate.annotator import SpanAnnotator
+from spacy_spanner.jobs.serve.batching import Batcher
 from spacy_spanner.jobs.serve.limits import Limits
 from spacy_spanner.jobs.serve.starting import Serving
 
@@ -245,6 +246,23 @@ def test_unknown_addresses(running: Running) -> None:
     assert error_of(running.post({"text": "a"}, "/span"), 404) == "SP219"
     assert error_of(running.client.get("/spans"), 405) == "SP219"
     assert error_of(running.post({"tasks": []}, "/predict"), 404) == "SP219"
+
+
+def test_failures_of_the_server(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any) -> None:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Batcher, "submit", fail)
+        answer = running.post({"text": "a"})
+    assert error_of(answer, 500) == "SP222"
+    assert "a bug" in answer.json()["error"]["message"]
+    with monkeypatch.context() as patch:
+        patch.setattr(SpanAnnotator, "annotate", fail)
+        assert error_of(running.post({"text": "a"}), 500) == "SP222"
+    assert running.post({"text": "a"}).status_code == 200
 
 
 # -------------------------------------------------------------- load, time
