@@ -9,19 +9,19 @@ class ServingErrors:
         "The content type of the request is {found}. Send the body as application/json."
     )
     SP212 = (
-        "The body of the request has more than {limit:,} bytes. Send fewer or shorter "
+        "The body of the request has more than {limit} bytes. Send fewer or shorter "
         "texts at once, or start the server with a larger --max-bytes."
     )
     SP213 = (
-        "The request has {found:,} texts, but at most {limit:,} are allowed. Send "
+        "The request has {found} texts, but at most {limit} are allowed. Send "
         "fewer at once, or start the server with a larger --max-texts."
     )
     SP214 = (
-        "The server is busy with {requests:,} requests, or is stopping. Try again "
+        "The server is busy with {requests} requests, or is stopping. Try again "
         "after some seconds."
     )
     SP215 = (
-        "There was no result within {seconds:g} seconds. Send fewer or shorter texts, "
+        "There was no result within {seconds} seconds. Send fewer or shorter texts, "
         "or start the server with a larger --timeout."
     )
     SP216 = "The pipeline failed for this text: {problem}."

@@ -1,14 +1,13 @@
 """Write agreement as JSON, as tables for spreadsheets, and as a page."""
 
-import csv
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Sequence
+from typing import Any, Dict, List
 
-from ..evaluation.tables import guarded
-from ..files import staged_file, staged_folder, write_json, write_text
+from ..files import staged_folder, write_json, write_text
 from .agreement import GAMMA, Agreement
 from .agreement_page import render_page
 from .pairwise import STRICT
+from .reports import write_table
 
 SCORES = ["first", "second", "label", "measure", "value", "low", "high"]
 
@@ -56,14 +55,3 @@ def score_rows(found: Agreement) -> List[List[Any]]:
         [*score[:4], score.value, *(score.interval or (None, None))]
         for score in found.scores
     ]
-
-
-def write_table(path: Path, header: Sequence[str], rows: Iterable[List[Any]]) -> None:
-    """Write a table for spreadsheets."""
-    with (
-        staged_file(path) as draft,
-        draft.open("w", encoding="utf-8-sig", newline="") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow([guarded(cell) for cell in header])
-        writer.writerows([guarded(cell) for cell in row] for row in rows)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
 
@@ -81,13 +82,22 @@ def write_jsonl(path: Path, rows: Iterable[Dict[str, Any]]) -> None:
 
 def write_csv(path: Path, rows: Iterable[Dict[str, Any]]) -> None:
     """Write rows as a table for spreadsheets."""
+    write_table(path, COLUMNS, map(_cells, rows))
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[List[Any]]) -> None:
+    """Write a table for spreadsheets.
+
+    header (Sequence[str]): names of the columns.
+    rows (Iterable[List[Any]]): cells.
+    """
     with (
         staged_file(path) as draft,
         draft.open("w", encoding="utf-8-sig", newline="") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows([guarded(cell) for cell in _cells(row)] for row in rows)
+        for row in chain([header], rows):
+            writer.writerow([guarded(cell) for cell in row])
 
 
 def _cells(row: Dict[str, Any]) -> List[Any]:

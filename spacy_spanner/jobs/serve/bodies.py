@@ -43,7 +43,7 @@ async def read_object(request: Request, limits: Limits) -> Dict[str, Any]:
     try:
         body = await asyncio.wait_for(_read(request, limits.body), limits.seconds)
     except asyncio.TimeoutError:
-        message = Errors.SP215.format(seconds=limits.seconds)
+        message = Errors.SP215.format(seconds=f"{limits.seconds:g}")
         raise RefusedError(408, message) from None
     return parse_object(body)
 
@@ -58,7 +58,7 @@ async def _read(request: Request, limit: int) -> bytes:
         elif size > PATIENCE * limit:
             break
     if size > limit:
-        raise RefusedError(413, Errors.SP212.format(limit=limit))
+        raise RefusedError(413, Errors.SP212.format(limit=f"{limit:,}"))
     return b"".join(parts)
 
 
@@ -110,7 +110,7 @@ def check_texts(texts: Any, limits: Limits, field: str) -> None:
     if not isinstance(texts, list):
         raise wrong_field(f"'{field}'", "a list of strings", texts)
     if len(texts) > limits.texts:
-        message = Errors.SP213.format(found=len(texts), limit=limits.texts)
+        message = Errors.SP213.format(found=len(texts), limit=f"{limits.texts:,}")
         raise RefusedError(413, message)
     for text in texts:
         if not isinstance(text, str) or _SURROGATES.search(text):

@@ -78,7 +78,7 @@ class Service:
         future.cancel()  # texts that still wait are not read
         if gone in done:
             raise ClientDisconnect()
-        raise RefusedError(504, Errors.SP215.format(seconds=self.limits.seconds))
+        raise RefusedError(504, Errors.SP215.format(seconds=f"{self.limits.seconds:g}"))
 
     def health(self) -> Dict[str, Any]:
         """RETURNS (Dict[str, Any]): the state of the server, for `GET /health`."""
