@@ -122,16 +122,17 @@ def _try_all(
     turns = [one for _ in range(rounds) for one in precisions]
     trials: Dict[str, Trial] = {}
     for precision in track(turns, total=len(turns), what="Measuring"):
-        trial = _try_once(nlp, examples, key, precision)
+        trial = measure(nlp, examples, key, precision)
         known = trials.get(precision, trial)
         speed = max(trial.words_per_second, known.words_per_second)
         trials[precision] = known._replace(words_per_second=speed)
     return list(trials.values())
 
 
-def _try_once(
-    nlp: Language, examples: List[Example], key: str, precision: str
-) -> Trial:
+def measure(nlp: Language, examples: List[Example], key: str, precision: str) -> Trial:
+    """RETURNS (Trial): the speed and the scores of a pipeline in a precision, which
+    stays set.
+    """
     set_precision(nlp, precision)
     predict(nlp, examples[:WARM_UP_DOCS])  # converts the weights
     forget_peak()

@@ -41,14 +41,14 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor with all instructions, on which each precision has its speed."""
     known = frozenset().union(*processor.NEEDED.values())
     monkeypatch.setattr(processor, "instructions", lambda: known)
-    measured = precision_trials._try_once
+    measured = precision_trials.measure
 
     def try_once(nlp: Language, examples: Any, key: str, precision: str) -> Trial:
         trial = measured(nlp, examples, key, precision)
         assert trial.words_per_second > 0
         return trial._replace(words_per_second=SPEEDS[precision])
 
-    monkeypatch.setattr(precision_trials, "_try_once", try_once)
+    monkeypatch.setattr(precision_trials, "measure", try_once)
 
 
 def test_optimize_writes_a_pipeline_that_predicts_in_what_it_chose(

