@@ -65,7 +65,7 @@ class Int8Linear(nn.Module):
         """RETURNS (Tensor): in float32. (..., output)"""
         codes, scale = quantize(inputs.reshape(-1, inputs.shape[-1]).float())
         products = torch._int_mm(codes, self.weight.t()).float().mul_(self.scale)
-        outputs = torch.addcmul(self.bias, products, scale)
+        outputs = torch.addcmul(self.bias, products, scale, out=products)
         return outputs.reshape(*inputs.shape[:-1], -1)
 
 
@@ -75,8 +75,9 @@ def quantize(rows: Tensor) -> Tuple[Tensor, Tensor]:
     rows (Tensor): float32. (row, input)
     RETURNS (Tuple[Tensor, Tensor]): int8 (row, input), and scales (row, 1).
     """
-    scale = rows.abs().amax(dim=1, keepdim=True).div_(LARGEST)
-    scale.clamp_(min=SMALLEST_SCALE)
+    highest = rows.amax(dim=1, keepdim=True)
+    lowest = rows.amin(dim=1, keepdim=True)  # two passes without a copy of the rows
+    scale = torch.maximum(highest, -lowest).div_(LARGEST).clamp_(min=SMALLEST_SCALE)
     shifted = (rows * scale.reciprocal()).add_(ROUNDS)
     # The lowest byte of each number. Conversions of int32 are faster than of floats.
     return shifted.view(torch.int32).to(torch.int8), scale
