@@ -240,6 +240,9 @@ class SpanSettings(Settings):
     max_candidates (Optional[int]): spans of a window that may reach their threshold;
         of more, as from a model that has hardly been trained, only the best are
         considered. No limit if None.
+    missing_rate (float): share of the entities that annotators are assumed to leave out
+        where annotation is marked as incomplete; with 1, nothing is learned there from
+        spans without annotation.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """
@@ -256,6 +259,7 @@ class SpanSettings(Settings):
     stride: int = setting(64, at_least(0))
     max_cells: int = setting(2_000_000, at_least(1))
     max_candidates: Optional[int] = setting(1_000, optional(at_least(1)))
+    missing_rate: float = setting(0.5, probability)
     seed: int = setting(0, at_least(0))
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
 from ..pipeline.annotations import SCORE_OF_OTHERS, annotated_spans
+from ..pipeline.marks import INCOMPLETE, NOT
 from .bare_language import AnyLanguage
 from .options import DocOptions
 from .records import (
@@ -72,6 +73,8 @@ def to_docs(
     for part in _parts(record, doc, starts, options, lost):
         for key, places in groups.items():
             _write_group(part, key, places, existing)
+        if record.incomplete:
+            part.doc.spans[options.spans_key + INCOMPLETE] = [part.doc[:]]
         if options.set_ents == "longest" and options.spans_key in groups:
             lost.add(_write_ents(part.doc, options.spans_key, record))
         yield part.doc
@@ -106,7 +109,12 @@ def _place_groups(
     """
     limited = options.window == "sentence" or options.split_sentences
     groups: Dict[str, List[Place]] = {}
-    for suffix, mentions in ("", record.mentions), (FLAGGED, record.fragments or None):
+    by_suffix = {
+        "": record.mentions,
+        FLAGGED: record.fragments or None,
+        NOT: record.negative or None,
+    }
+    for suffix, mentions in by_suffix.items():
         if mentions is None:
             continue
         found: Dict[Tuple[int, int, str, str], Place] = {}

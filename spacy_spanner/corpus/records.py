@@ -68,6 +68,8 @@ class Record(NamedTuple):
     fragments (Sequence[Mention]): parts of discontinuous entities, with their ids.
     lost (Sequence[Lost]): entities that the reader cannot represent.
     doc (Any): the `Doc`, if the file is a `.spacy` file.
+    negative (Sequence[Mention]): spans that are known to be no entities.
+    incomplete (bool): whether there may be entities that are not annotated.
     """
 
     source: str
@@ -80,6 +82,8 @@ class Record(NamedTuple):
     fragments: Sequence[Mention] = ()
     lost: Sequence[Lost] = ()
     doc: Any = None
+    negative: Sequence[Mention] = ()
+    incomplete: bool = False
 
 
 class Sentence(NamedTuple):

@@ -4,7 +4,7 @@ from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
 import srsly
 import torch
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from ..errors import Errors
 from ..layers.stored_state import read_message, require_values
-from ..layers.torch_shim import TorchShim
+from ..layers.torch_shim import TorchShim, renew_id
 from ..settings import Rule, require
 from .fast.copies import Chosen, PredictionCopies
 from .sources import Origin, find_pretrained, naming_encoder, require_transformers
@@ -235,6 +235,27 @@ class PretrainedShim(TorchShim):
         find_special_pieces(tokenizer, self.name)  # fails here, not at the first text
         mark_words(tokenizer.backend_tokenizer)
         self.tokenizer = tokenizer
+
+    def resize_prompts(self, sources: Sequence[Optional[int]], per_label: int) -> None:
+        """Give the encoder prompts for other labels; new ones begin as random pieces.
+
+        sources (Sequence[Optional[int]]): for each label, which of the old ones it is;
+            None if it is new.
+        per_label (int): prompts of each label.
+        """
+        module, n_prompts = self.module, per_label * len(sources)
+        assert module.prompts is not None  # other encoders do not know the labels
+        pieces = module.transformer.get_input_embeddings().weight.detach()
+        new = pieces[torch.randperm(len(pieces))[:n_prompts]].clone()
+        old = module.prompts.detach().unflatten(0, (-1, per_label))
+        for place, source in enumerate(sources):
+            if source is not None:
+                new[place * per_label : (place + 1) * per_label] = old[source]
+        requires_grad = module.prompts.requires_grad
+        module.prompts = nn.Parameter(new.to(old.dtype), requires_grad)
+        self.n_prompts = n_prompts
+        self.copies.forget()
+        renew_id(self)
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): configuration, safetensors weights and tokenizer files."""

@@ -9,6 +9,7 @@ has the messages of some rooms, in the order of their codes:
 - `review`: errors in annotation, and the choice of documents to annotate
 - `speed`: the precision of prediction
 - `serving`: the server
+- `labels`: other labels for trained components, and rehearsal
 
 `install` has the command that installs an extra, for messages about missing packages,
 and `plain` makes texts of others safe for terminals.
@@ -19,6 +20,7 @@ from typing import Any
 from .components import ComponentErrors, ComponentWarnings
 from .data import DataErrors, DataWarnings
 from .jobs import JobErrors, JobWarnings
+from .labels import LabelErrors, LabelWarnings
 from .plain import plain
 from .review import ReviewErrors, ReviewWarnings
 from .serving import ServingErrors, ServingWarnings
@@ -52,6 +54,7 @@ class Errors(
     ReviewErrors,
     SpeedErrors,
     ServingErrors,
+    LabelErrors,
     metaclass=_CodedMessages,
 ):
     """Messages of errors."""
@@ -64,6 +67,7 @@ class Warnings(
     ReviewWarnings,
     SpeedWarnings,
     ServingWarnings,
+    LabelWarnings,
     metaclass=_CodedMessages,
 ):
     """Messages of warnings."""

@@ -39,8 +39,9 @@ class ComponentErrors:
     )
     SP008 = (
         "'{component}' was initialized with {saved} labels, but now gets {present}: "
-        "{labels}. Labels cannot be added after initialization: remove the component, "
-        "add it again, and initialize it with all labels."
+        "{labels}. To keep what it has learned, call add_label or remove_label, and go "
+        "on with nlp.resume_training() instead of nlp.initialize(). To start anew, "
+        "remove the component, add it again, and initialize it with all labels."
     )
     SP009 = (
         "The token vectors for '{component}' have width {seen}, but its weights expect "
@@ -186,8 +187,8 @@ class ComponentWarnings:
     )
     SW003 = (
         "'{component}': gold spans with labels that the component does not have are "
-        "ignored: {labels}. To learn them, add the component again and initialize it "
-        "with all labels."
+        "ignored: {labels}. To learn them, call add_label of the component with each, "
+        "and go on training."
     )
     SW004 = (
         "The encoder is configured to embed {attr}, but no document of the sample has "

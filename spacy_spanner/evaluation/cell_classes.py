@@ -54,7 +54,7 @@ def count_cells(nlp: Language, name: str, examples: Sequence[Example]) -> ClassC
     made, reader = MadeSettings(pipe.settings, counting), GoldReader(name)
     rng = np.random.default_rng(pipe.settings.seed)
     for batch in minibatch(prepare_examples(nlp, name, examples), BATCH_DOCS):
-        work, gold = read_batch(batch, made, pipe.label_ids, reader, rng)
+        work, gold = read_batch(batch, made, pipe.head_label_ids, reader, rng)
         measure_loss(pipe.model, [eg.predicted for eg in batch], work, gold)
     if not counting.found:
         raise ValueError(Errors.SP093.format(component=name))

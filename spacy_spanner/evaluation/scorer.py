@@ -19,6 +19,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.marks import has_marks
 from ..pipeline.span_scores import scores_of
 from ..settings import DEFAULT_SPANS_KEY
 from ..spans.table import Floats
@@ -32,6 +33,7 @@ from .counts import (
     macro_average,
     shortest_length,
 )
+from .incomplete import judge_of
 
 # As in Appendix B of "Boundary Smoothing for Named Entity Recognition" (ACL 2022).
 N_CALIBRATION_BINS = 10
@@ -48,7 +50,9 @@ def score_spans(
 ) -> Dict[str, Any]:
     """Score the spans of a group. Labels and boundaries must be correct.
 
-    examples (Iterable[Example]): documents; those without annotation are skipped.
+    examples (Iterable[Example]): documents; those without annotation are skipped. Where
+        annotation is marked as incomplete, predicted spans that are neither annotated
+        nor known to be no entities do not count.
     spans_key (str): the group to score. As in training, the `doc.ents` of a reference
         without such a group are the gold spans.
     RETURNS (Dict[str, Any]): `spans_<key>_p`, `_r`, `_f` and `_per_type`; `p`, `r`, `f`
@@ -93,15 +97,34 @@ def predicted_spans(doc: Doc, key: str) -> SpanGroup:
 
 
 def _getter(examples: List[Example], key: str) -> Callable[[Doc, str], List[Span]]:
-    """RETURNS (Callable): gets gold spans of references, predicted spans of others."""
+    """RETURNS (Callable): gets gold spans of references, and predicted spans of others,
+    without those that cannot be judged.
+    """
     references = {id(example.reference) for example in examples}
+    marked = {
+        id(example.predicted): example
+        for example in examples
+        if has_marks(example.reference, key)
+    }
 
     def get_spans(doc: Doc, _: str) -> List[Span]:
         if id(doc) in references:
             return _distinct(annotated_spans(doc, key) or [])
-        return _distinct(predicted_spans(doc, key))
+        spans = _distinct(predicted_spans(doc, key))
+        return _judged(marked[id(doc)], spans, key) if id(doc) in marked else spans
 
     return get_spans
+
+
+def _judged(example: Example, spans: Iterable[Span], key: str) -> List[Span]:
+    """RETURNS (List[Span]): predicted spans that count, see `incomplete`."""
+    is_judged = judge_of(example.reference, key)
+    chosen = []
+    for span in spans:
+        aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
+        if not aligned or is_judged((aligned[0].start, aligned[0].end, span.label_)):
+            chosen.append(span)
+    return chosen
 
 
 def _distinct(spans: Iterable[Span]) -> List[Span]:
@@ -115,13 +138,14 @@ def read_example(example: Example, key: str) -> Reading:
         for span in annotated_spans(example.reference, key) or []
     }
     reading = Reading(gold, {}, [])
-    doc = example.predicted
+    doc, is_judged = example.predicted, judge_of(example.reference, key)
     for span, score in zip(predicted_spans(doc, key), scores_of(doc, key)):
         # One at a time, as the result does not refer to the input spans.
         aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
         if aligned:
             place = aligned[0].start, aligned[0].end, aligned[0].label_
-            reading.predicted[place] = score
+            if is_judged(place):
+                reading.predicted[place] = score
         else:
             reading.unplaced.append(score)
     return reading

@@ -25,6 +25,7 @@ from torch import Tensor
 from ..errors import Errors
 from ..models.bound import keep_best_of_parts
 from ..models.codec import SpanCodec, WindowBatch
+from ..spans.missing import Marks, missing_rates
 from ..spans.table import Floats, Ints, SpanTable
 from ..spans.windows import WindowPlan, batch_windows
 from .doc_arrays import TypedVectors, split_rows
@@ -60,11 +61,29 @@ class HeadGold(NamedTuple):
     rng (Generator): source of sampling for the targets.
     n_windows (int): the loss is a mean over this many windows. More than those of the
         plan if the batch is shared with other processes.
+    marks (Sequence[Marks]): what is known about each window besides its gold; empty if
+        the annotation of all is complete.
+    overlap (str): which entities may exist together.
     """
 
     spans: List[SpanTable]
     rng: np.random.Generator
     n_windows: int
+    marks: Sequence[Marks] = ()
+    overlap: str = "any"
+
+    def of(self, group: Ints) -> List[SpanTable]:
+        """RETURNS (List[SpanTable]): the gold of some windows."""
+        return [self.spans[window] for window in group.tolist()]
+
+    def missing_rates(
+        self, group: Ints, lengths: Ints, n_labels: int
+    ) -> Optional[Floats]:
+        """RETURNS (Optional[Floats]): see `spans.missing`, for some windows."""
+        if not self.marks:
+            return None
+        marks = [self.marks[window] for window in group.tolist()]
+        return missing_rates(marks, self.of(group), lengths, n_labels, self.overlap)
 
 
 HeadInput = Tuple[List[Floats2d], HeadWork, Floats]
@@ -255,11 +274,12 @@ def _losses(
     """Yield each group's share of the loss."""
     module = switch(get_shim(model).module, is_train)
     for group, batch in _groups(model, source, work):
-        targets = work.codec.targets(
-            [gold.spans[window] for window in group.tolist()],
-            batch.lengths,
-            rng=gold.rng,
-        )
+        spans = gold.of(group)
+        targets = work.codec.targets(spans, batch.lengths, rng=gold.rng)
+        rates = gold.missing_rates(group, batch.lengths, model.get_dim("nO"))
+        if rates is not None:
+            on_device = torch.as_tensor(rates, device=source.flat.device)
+            batch = batch._replace(missing=on_device)
         yield work.codec.loss(module, batch, targets) / gold.n_windows
 
 

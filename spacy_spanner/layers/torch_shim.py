@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional, Sequence, cast
 import srsly
 import torch
 from thinc.api import Model, Optimizer, PyTorchGradScaler, PyTorchShim
+from thinc.shims import Shim
 from thinc.types import FloatsXd
 from thinc.util import get_torch_default_device, torch2xp, xp2torch
 from torch import nn
@@ -83,6 +84,15 @@ def torch_module(shim: PyTorchShim) -> nn.Module:
 def grad_scaler(shim: PyTorchShim) -> PyTorchGradScaler:
     """RETURNS (PyTorchGradScaler): what scales the loss of any shim of Thinc."""
     return cast(PyTorchGradScaler, internal(shim, "_grad_scaler"))
+
+
+def renew_id(shim: PyTorchShim) -> None:
+    """Give a shim another id, so that optimizers take its tensors for new ones: they
+    keep arrays in the shapes that tensors had.
+    """
+    with Shim.global_id_lock:
+        Shim.global_id += 1
+        shim.id = Shim.global_id
 
 
 class LazyShim(TorchShim):

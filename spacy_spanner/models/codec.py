@@ -36,12 +36,16 @@ class WindowBatch(NamedTuple):
         that reads the labels together with the text. Shape: (batch, label, width)
     max_cells (Optional[int]): how many numbers to compute at once in prediction, if a
         model can divide its windows; no limit if None.
+    missing (Optional[Tensor]): in training, the share of the entities of each span and
+        label that are not annotated, see `spans.missing`; None if annotation is
+        complete. Shape: (batch, start, last, label)
     """
 
     vectors: Tensor
     lengths: Ints
     types: Optional[Tensor] = None
     max_cells: Optional[int] = None
+    missing: Optional[Tensor] = None
 
     @property
     def mask(self) -> Tensor:
@@ -50,6 +54,15 @@ class WindowBatch(NamedTuple):
         lengths = torch.as_tensor(self.lengths, device=device)
         position = torch.arange(self.vectors.shape[1], device=device)
         return position[None, :] < lengths[:, None]
+
+    def missing_at(
+        self, window: Tensor, start: Tensor, last: Tensor
+    ) -> Optional[Tensor]:
+        """RETURNS (Optional[Tensor]): the rates of spans, by label. Shape: (..., label)
+
+        window, start, last (Tensor): the spans, in shapes that broadcast.
+        """
+        return None if self.missing is None else self.missing[window, start, last]
 
 
 class Candidates(NamedTuple):

@@ -13,6 +13,7 @@ from ..settings import SpanSettings
 from ..spans.conflicts import conflict_with_any
 from ..spans.overlap import by_length, by_preference, choose_in_order
 from ..spans.table import Ints, SpanTable
+from .marks import has_marks
 from .span_scores import scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
@@ -50,14 +51,15 @@ def annotated_spans(doc: Doc, key: str) -> Optional[List[Span]]:
     doc (Doc): the document.
     key (str): the group that is asked first; `doc.ents` comes second.
     RETURNS (Optional[List[Span]]): None where the document has neither, which means
-        that it is not annotated.
+        that it is not annotated; except that other groups may tell which spans are no
+        entities, see `marks`.
     """
     if key in doc.spans:
         return list(doc.spans[key])
     # spaCy takes a document without tokens for annotated.
     if len(doc) and doc.has_annotation("ENT_IOB"):
         return list(doc.ents)
-    return None
+    return [] if has_marks(doc, key) else None
 
 
 def gold_spans(

@@ -9,21 +9,28 @@ from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples
+from spacy.training import Example
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer, set_dropout_rate
+from thinc.api import Model, Optimizer
 
-from ..layers.span_model import SpanInput, learn, measure_loss
+from ..layers.span_model import SpanInput, measure_loss
 from ..layers.torch_head import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import SpanTable
-from . import initialization, state, storage
+from . import initialization, rehearsal, state, steps, storage
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
+from .label_changes import (
+    change_labels,
+    thresholds_of_head,
+    with_label_ids,
+    without,
+)
 from .overrides import with_origin
 from .prediction import Doubt, Predictions, Thresholds, predict_all, read_thresholds
+from .rehearsal import Teacher
 from .system import FreedMemory, memory_explained, one_thread_after_fork
 from .weights_lock import WeightsLock, changes_weights, reads_weights
 
@@ -81,6 +88,7 @@ class SpanRecognizer(TrainablePipe):
         self.gold_reader = GoldReader(name)
         self.freed, self.doubt = FreedMemory(), Doubt(name)
         self.weights_lock = WeightsLock()
+        self.teacher: Optional[Teacher] = None
 
     # ---------------------------------------------------- settings and labels
 
@@ -114,19 +122,39 @@ class SpanRecognizer(TrainablePipe):
         """The lowest score of each label to write; SP006 for labels that it lacks."""
         return read_thresholds(self.settings, self.label_ids, self.name)
 
+    @property
+    def head_label_ids(self) -> Dict[str, int]:
+        """The place of each label in the scores of the model; until training goes on,
+        it has none for a new label.
+        """
+        return state.head_label_ids(self.cfg)
+
+    @changes_weights
     def add_label(self, label: str) -> int:
-        """Add a label before initialization.
+        """Add a label. A trained component predicts the same as before, and can predict
+        the new label after it has learned from further examples.
 
         label (str): the label.
         RETURNS (int): 0 if the component has it already, otherwise 1.
-        RAISES (ValueError): SP008 after initialization.
         """
         if not isinstance(label, str):
             raise ValueError(SpacyErrors.E187)
         if label in self.labels:
             return 0
-        state.set_labels(self.cfg, [*self.labels, label], self._head, self.vocab)
+        change_labels(self.cfg, [*self.labels, label], self._head)
+        self.vocab.strings.add(label)
         return 1
+
+    @changes_weights
+    def remove_label(self, label: str) -> None:
+        """Remove a label. It is not written any more, and the model forgets it when
+        training goes on; until then, spans of other labels have the same scores.
+
+        label (str): the label.
+        RAISES (ValueError): SP250 if there is no such label, SP251 if it is the last.
+        """
+        labels = without(self.cfg, label, self.name)
+        change_labels(self.cfg, labels, self._head)
 
     @property
     def _head(self) -> Model:
@@ -173,23 +201,37 @@ class SpanRecognizer(TrainablePipe):
         RETURNS (Dict[str, float]): the losses.
         RAISES (ValueError): SP010 if the loss is not finite.
         """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "SpanRecognizer.update")
-        work, gold = self._read_gold(examples, self.rng)
-        # All processes that learn from shares of a batch must come here, if empty too.
-        gold = gold._replace(n_windows=self.total_of(gold.n_windows))
-        docs = [example.predicted for example in examples]
-        if not any(len(doc) for doc in docs):
-            return losses
-        self.freed.before_step(work.plan.n_padded)
-        set_dropout_rate(self.model, drop)
-        with memory_explained(self.name, docs, work):
-            losses[self.name] += learn(self.model, docs, work, gold)
-        if sgd not in (None, False):
-            self.finish_update(sgd)
-        return losses
+        read = partial(self._read_gold, rng=self.rng)
+        return steps.learn_from(self, examples, read, drop, sgd, losses)
+
+    @changes_weights
+    def rehearse(
+        self,
+        examples: Iterable[Example],
+        *,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+        drop: float = 0.0,
+    ) -> Dict[str, float]:
+        """Learn to predict as the model did when `nlp.resume_training` was called.
+        Labels that it did not know then are learned from annotation, if there is any.
+
+        examples (Iterable[Example]): documents, annotated or not.
+        sgd, losses, drop: see `update`.
+        RETURNS (Dict[str, float]): the losses.
+        RAISES (ValueError): SP253 before `nlp.resume_training`, SP254 with a listener.
+        """
+        lesson = partial(rehearsal.lesson_of, self)
+        return steps.learn_from(self, examples, lesson, drop, sgd, losses)
+
+    @property
+    def _rehearsal_model(self) -> Optional[Model]:
+        """What `nlp.resume_training` sets to a copy of the model."""
+        return None if self.teacher is None else self.teacher.model
+
+    @_rehearsal_model.setter
+    def _rehearsal_model(self, model: Model) -> None:
+        self.teacher = Teacher(model, tuple(state.head_labels(self.cfg)))
 
     @changes_weights
     def finish_update(self, sgd: Optimizer) -> None:
@@ -220,7 +262,8 @@ class SpanRecognizer(TrainablePipe):
         """Read the gold of a batch and place it on the windows."""
         self._require_sizes()
         made = self._reader.read(self.cfg)
-        return read_batch(examples, made, self.label_ids, self.gold_reader, rng)
+        ids = self.head_label_ids
+        return read_batch(examples, made, ids, self.gold_reader, rng)
 
     # -------------------------------------------------------------- prediction
 
@@ -233,7 +276,10 @@ class SpanRecognizer(TrainablePipe):
         self._require_sizes()
         made = self._reader.read(self.cfg)
         thresholds = read_thresholds(made.settings, self.label_ids, self.name)
-        spans = predict_all(self.model, docs, made, thresholds, self.freed, self.doubt)
+        default = made.settings.threshold
+        lowest = thresholds_of_head(thresholds, self.cfg, default)
+        found = predict_all(self.model, docs, made, lowest, self.freed, self.doubt)
+        spans = (with_label_ids(one, self.cfg) for one in found)
         return Predictions(spans, made.settings, self.labels)
 
     def _require_sizes(self) -> None:

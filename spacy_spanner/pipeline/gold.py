@@ -5,18 +5,21 @@ Each reason is reported once, with examples.
 
 import warnings
 from collections import Counter
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import Warnings
 from ..layers.torch_head import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
+from ..spans.missing import EVERY_LABEL, Marks, split_marks
 from ..spans.table import SpanTable
 from ..spans.windows import WindowPlan, spans_in_windows
 from .annotations import gold_spans
+from .marks import NOT, read_marks
 from .state import MadeSettings
 from .survey import (
     Survey,
@@ -41,6 +44,11 @@ class GoldReader:
         self.component = component
         self.lost: Counter = Counter()
         self._reported: Set[str] = set()
+        self._reports_unknown = True
+
+    def ignore_unknown(self) -> None:
+        """Do not report labels that are not read on purpose."""
+        self._reports_unknown = False
 
     def report_survey(
         self, found: Survey, settings: SpanSettings, codec: SpanCodec, labels: Set[str]
@@ -85,11 +93,33 @@ class GoldReader:
     def report_unknown(self, labels: Sequence[str]) -> None:
         """Warn once about gold with labels that the component does not have."""
         new = [label for label in labels if label not in self._reported]
-        if new:
+        if new and self._reports_unknown:
             self._reported.update(new)
             warnings.warn(
                 Warnings.SW003.format(component=self.component, labels=", ".join(new))
             )
+
+    def report_contradictions(
+        self, doc: Doc, spans: SpanTable, marks: Marks, key: str
+    ) -> None:
+        """Warn once about spans that are annotated as entities and as none."""
+        if not marks.negative.n_spans or NOT in self._reported:
+            return
+        negative = {tuple(row[:3]) for row in marks.negative.rows()}
+        found = [
+            row
+            for row in spans.rows()
+            if {row[:3], (row.start, row.end, EVERY_LABEL)} & negative
+        ]
+        if found:
+            self._reported.add(NOT)
+            message = Warnings.SW250.format(
+                component=self.component,
+                count=len(found),
+                key=key,
+                example=_shown(doc[found[0].start : found[0].end].text),
+            )
+            warnings.warn(message)
 
     def report_batch(self, lost: Dict[str, List[str]], total: int) -> None:
         """Count what one batch has lost, and warn about reasons not yet reported."""
@@ -121,6 +151,17 @@ class GoldReader:
         )
 
 
+class DocGold(NamedTuple):
+    """What is known about a document, on the tokens of the predicted document.
+
+    spans (SpanTable): its entities.
+    marks (Marks): where its annotation is incomplete, and what is no entity.
+    """
+
+    spans: SpanTable
+    marks: Marks
+
+
 def read_batch(
     examples: Sequence[Example],
     made: MadeSettings,
@@ -138,28 +179,72 @@ def read_batch(
     RETURNS (Tuple[HeadWork, HeadGold]): the windows, and their gold. Documents without
         annotation have no windows left.
     """
+    docs = [example.predicted for example in examples]
+    known = read_gold(examples, made, label_ids, reader)
+    return place_gold(docs, known, made, rng)
+
+
+def read_gold(
+    examples: Sequence[Example],
+    made: MadeSettings,
+    label_ids: Dict[str, int],
+    reader: GoldReader,
+) -> List[Optional[DocGold]]:
+    """Read the gold of a batch, and report what of it cannot be learned; see
+    `read_batch`.
+
+    RETURNS (List[Optional[DocGold]]): None for documents without annotation.
+    """
     settings, codec = made
-    plan = plan_docs([example.predicted for example in examples], settings)
-    annotated = np.zeros(plan.n_windows, dtype=bool)
-    by_window: List[SpanTable] = []
+    key, rate = settings.spans_key, settings.missing_rate
+    known: List[Optional[DocGold]] = []
     lost: Dict[str, List[str]] = {}
     total = 0
-    for index, example in enumerate(examples):
-        gold = gold_spans(example, settings.spans_key, label_ids)
+    for example in examples:
+        gold = gold_spans(example, key, label_ids)
+        if gold is None:
+            known.append(None)
+            continue
+        doc = example.predicted
+        plan = plan_docs([doc], settings)
+        placed = spans_in_windows(gold.spans, plan.start, plan.end)
+        collect_lost(lost, doc, gold, placed.reachable, codec, settings.max_window)
+        reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
+        marks = read_marks(example, key, label_ids, rate)
+        reader.report_contradictions(doc, gold.spans, marks, key)
+        known.append(DocGold(gold.spans, marks))
+        total += gold.n_spans
+    reader.report_batch(lost, total)
+    return known
+
+
+def place_gold(
+    docs: Sequence[Doc],
+    known: Sequence[Optional[DocGold]],
+    made: MadeSettings,
+    rng: np.random.Generator,
+) -> Tuple[HeadWork, HeadGold]:
+    """Place what is known about documents on their windows; see `read_batch`.
+
+    known (Sequence[Optional[DocGold]]): of each document.
+    """
+    settings, codec = made
+    plan = plan_docs(docs, settings)
+    annotated = np.zeros(plan.n_windows, dtype=bool)
+    spans: List[SpanTable] = []
+    marks: List[Marks] = []
+    for index, gold in enumerate(known):
         if gold is None:
             continue
         mine = plan.doc == index
         annotated |= mine
-        placed = spans_in_windows(gold.spans, plan.start[mine], plan.end[mine])
-        by_window.extend(placed.spans)
-        doc = example.predicted
-        collect_lost(lost, doc, gold, placed.reachable, codec, settings.max_window)
-        reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
-        total += gold.n_spans
-    reader.report_batch(lost, total)
+        windows = plan.start[mine], plan.end[mine]
+        spans.extend(spans_in_windows(gold.spans, *windows).spans)
+        marks.extend(split_marks(gold.marks, *windows))
     kept = WindowPlan(*(column[annotated] for column in plan))
     work = HeadWork(codec, kept, settings.max_cells)
-    return work, HeadGold(by_window, rng, kept.n_windows)
+    some = marks if any(one.incomplete.n_spans for one in marks) else ()
+    return work, HeadGold(spans, rng, kept.n_windows, some, settings.overlap)
 
 
 def _shown(text: str) -> str:

@@ -6,7 +6,7 @@ only gets a lower limit, so that it reports fewer candidates.
 
 import warnings
 from functools import partial
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from spacy.tokens import Doc
@@ -49,10 +49,13 @@ class Thresholds(NamedTuple):
 
     lowest (Floats): the lowest tempered score to write, by label. Shape: (label,)
     temperature (float): divides the log-odds of scores.
+    hidden (Optional[Bools]): labels that are not written, although they compete with
+        others; None for none. Shape: (label,)
     """
 
     lowest: Floats
     temperature: float
+    hidden: Optional[Bools] = None
 
     @property
     def of_candidates(self) -> Floats:
@@ -63,7 +66,8 @@ class Thresholds(NamedTuple):
         """RETURNS (Bools): which spans to keep. Shape: (span,)"""
         tolerance = 0.0 if self.temperature == 1.0 else ROUNDING
         score = calibrate(spans.score, self.temperature)
-        return score >= self.lowest[spans.label] - tolerance
+        reached = score >= self.lowest[spans.label] - tolerance
+        return reached if self.hidden is None else reached & ~self.hidden[spans.label]
 
 
 class Doubt:

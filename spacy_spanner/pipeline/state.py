@@ -14,8 +14,11 @@ from ..errors import Errors
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 
+# The labels whose scores the head computes, in order; an entry only as long as they
+# differ from the labels of the component, see `label_changes`.
+HEAD_LABELS = "head_labels"
 # Entries of `cfg` that are no settings: the labels, and the size of the training data.
-NO_SETTINGS = ("labels", "trained_on")
+NO_SETTINGS = ("labels", HEAD_LABELS, "trained_on")
 
 
 class MadeSettings(NamedTuple):
@@ -103,6 +106,17 @@ def set_labels(
     cfg["labels"] = list(labels)
     for label in labels:
         vocab.strings.add(label)
+
+
+def head_labels(cfg: Dict[str, Any]) -> List[str]:
+    """RETURNS (List[str]): the labels whose scores the head computes, in order."""
+    return list(cfg.get(HEAD_LABELS, cfg["labels"]))
+
+
+def head_label_ids(cfg: Dict[str, Any]) -> Dict[str, int]:
+    """RETURNS (Dict[str, int]): the place in the head of each label that it knows."""
+    known = {label: place for place, label in enumerate(head_labels(cfg))}
+    return {label: known[label] for label in cfg["labels"] if label in known}
 
 
 def require_same_labels(

@@ -19,7 +19,7 @@ import srsly
 from ..errors import Errors, Warnings
 from ..files import staged_folder
 from .overrides import MADE_WITH, merge_stored
-from .state import require_same_labels
+from .state import HEAD_LABELS, head_labels, require_same_labels
 from .stored_tensors import require_numbers, require_usable
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
@@ -85,16 +85,17 @@ def load_whole(
             load()
         except ValueError:
             # Thinc refuses to change a dimension, without saying of what.
-            require_same_labels(before, pipe.labels, pipe.name)
+            require_same_labels(before, head_labels(pipe.cfg), pipe.name)
             raise
         if MODEL not in exclude:
             require_usable(pipe.model)
     if CFG not in exclude:
         pipe.cfg.pop(MADE_WITH, None)
+        pipe.cfg.pop(HEAD_LABELS, None)
         stored = read_cfg(parts)
         pipe.cfg.update(merge_stored(stored, pipe.made_with, pipe.defaults, pipe.name))
     require_numbers(pipe.model, pipe.name)
-    require_same_labels(head.maybe_get_dim("nO"), pipe.labels, pipe.name)
+    require_same_labels(head.maybe_get_dim("nO"), head_labels(pipe.cfg), pipe.name)
     _ = pipe.settings  # checks all settings
 
 
@@ -226,11 +227,13 @@ def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
     if CFG not in parts:
         return "is missing"
     cfg, problem = _read_json(parts[CFG])
-    labels = cfg.get("labels")
     if problem:
         return problem
-    if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
-        return "has no list of labels"
+    lists = [cfg.get("labels"), cfg.get(HEAD_LABELS, [])]
+    for labels in lists:
+        if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
+            return "has no list of labels"
     if not isinstance(cfg.get(MADE_WITH, {}), dict):
         return f"has no mapping under {MADE_WITH}"
-    return "" if len(set(labels)) == len(labels) else "contains a label twice"
+    distinct = all(len(set(labels)) == len(labels) for labels in lists)
+    return "" if distinct else "contains a label twice"

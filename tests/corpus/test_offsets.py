@@ -208,3 +208,17 @@ def test_read_of_a_broken_object_names_the_line(
     path = save(tmp_path, {"text": "a"}, item)
     with pytest.raises(ValueError, match=rf"SP001.*a\.jsonl, line 2,.*{problem}"):
         read_all("jsonl", path)
+
+
+def test_binary_answers_of_prodigy_are_incomplete_annotation(tmp_path: Path) -> None:
+    span = {"start": 0, "end": 3, "label": "PER"}
+    rows = [
+        {"text": "Ada slept.", "spans": [span], "answer": answer, "_view_id": "ner"}
+        for answer in ("accept", "reject", "ignore")
+    ]
+    path = save(tmp_path, *rows)
+    accepted, rejected = read_docs(path, spacy.blank("en"))
+    assert [span.text for span in accepted.spans["ents"]] == ["Ada"]
+    assert [span.text for span in accepted.spans["ents:incomplete"]] == ["Ada slept."]
+    assert "ents" not in rejected.spans and "ents:incomplete" not in rejected.spans
+    assert [(s.text, s.label_) for s in rejected.spans["ents:not"]] == [("Ada", "PER")]

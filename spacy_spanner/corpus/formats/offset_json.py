@@ -3,7 +3,8 @@
 One object per document, as JSON Lines or in an array:
 
 - Prodigy: `{"text": ..., "spans": [{"start": 0, "end": 2, "label": "ORG"}]}`, possibly
-  with `tokens`;
+  with `tokens`; in answers to binary questions (`_view_id` "ner" or "spans"), rejected
+  spans are no entities, and nothing is known about other spans;
 - doccano: `{"text": ..., "label": [[0, 2, "ORG"]]}`, or `entities` with `start_offset`
   and `end_offset`;
 - Label Studio: `{"data": {"text": ...}, "annotations": [{"result": [...]}]}`, or its
@@ -33,6 +34,8 @@ START_KEYS = ("start", "start_offset")
 END_KEYS = ("end", "end_offset")
 LABEL_KEYS = ("labels", "label", "entity_group")
 SCORE_KEYS = ("score", "confidence")
+# Interfaces of Prodigy that ask whether the spans of a text are right.
+BINARY_VIEWS = ("ner", "spans")
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -54,10 +57,12 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         )
         further += n_further
         predicted += is_predicted
-        if value.get("answer") in ("reject", "ignore"):
+        answer, is_binary = value.get("answer"), value.get("_view_id") in BINARY_VIEWS
+        if answer == "ignore" or (answer == "reject" and not is_binary):
             skipped += 1
             continue
-        yield _to_record(value, item.line, added, path.name)
+        record = _to_record(value, item.line, added, path.name)
+        yield _answered(record, answer) if is_binary else record
     if skipped:
         note(f"{path.name}: {skipped} rejected or ignored documents were skipped")
     if further:
@@ -65,6 +70,17 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     if predicted:
         done = "were read" if options.predictions else "need --predictions to be read"
         note(f"{path.name}: {predicted} tasks have only predictions, which {done}")
+
+
+def _answered(record: Record, answer: Any) -> Record:
+    """RETURNS (Record): what the answer to a binary question of Prodigy says: whether
+    its spans are entities. Nothing is known about all others.
+    """
+    if answer == "accept":
+        return record._replace(incomplete=True)
+    if answer == "reject":
+        return record._replace(mentions=None, negative=record.mentions or ())
+    return record
 
 
 def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Record:

@@ -7,7 +7,7 @@ span can carry several labels, which the softmax of the paper cannot give.
 """
 
 from dataclasses import dataclass
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -111,16 +111,16 @@ class BiaffineCodec(SpanCodec):
         self, module: nn.Module, batch: WindowBatch, targets: BiaffineTargets
     ) -> Tensor:
         """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
-        logits, _ = self._score(module, batch, targets.cells)
-        cell, label, mass = to_device(targets[1:], logits.device)
+        logits, columns = self._score(module, batch, targets.cells)
+        entries: Any = to_device(targets[1:], logits.device)  # cell, label, mass
+        extras: Any = {
+            "smoothing": self.label_smoothing,
+            "missing": batch.missing_at(*columns),
+        }
         if self.multilabel:
             margin = logits[:, 1:] - logits[:, :1]
-            return sparse_binary_cross_entropy(
-                margin, cell, label, mass, smoothing=self.label_smoothing
-            )
-        return sparse_soft_cross_entropy(
-            logits, cell, label, mass, smoothing=self.label_smoothing
-        )
+            return sparse_binary_cross_entropy(margin, *entries, **extras)
+        return sparse_soft_cross_entropy(logits, *entries, **extras)
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor

@@ -1,7 +1,14 @@
-"""Losses on the scores of cells, with targets that are mostly "no entity"."""
+"""Losses on the scores of cells, with targets that are mostly "no entity".
+
+Where annotation is incomplete, a cell without annotation may be an entity that is
+missing. If the share m of the entities of a label is missing, nothing is annotated with
+the probability p_0 + Σ m p_label: its logarithm takes the place of log p_0, which is
+the case m = 0. With m = 1, missing annotation says nothing.
+"""
 
 from typing import Optional
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -13,6 +20,7 @@ def sparse_soft_cross_entropy(
     mass: Tensor,
     smoothing: float = 0.0,
     weight: Optional[Tensor] = None,
+    missing: Optional[Tensor] = None,
 ) -> Tensor:
     """Cross entropy with soft targets that are mostly "no entity".
 
@@ -24,21 +32,47 @@ def sparse_soft_cross_entropy(
     mass (Tensor): target probability of each entry. Shape: (entry,)
     smoothing (float): share of each cell's target that is spread over all classes.
     weight (Optional[Tensor]): of each cell, 1 if None. Shape: (cell,)
+    missing (Optional[Tensor]): share of entities without annotation, 0 if None. Shape:
+        (cell, label), or (cell, 1) for all labels.
     RETURNS (Tensor): the sum over cells, a scalar.
     """
     log_p = logits.log_softmax(dim=-1)
+    unsaid = log_unsaid(log_p, missing)
     if weight is not None:
-        log_p = log_p * weight[:, None]
-    gain = log_p[cell, label + 1] - log_p[cell, 0]
-    loss = -log_p[:, 0].sum() - (mass * gain).sum()
+        log_p, unsaid = log_p * weight[:, None], unsaid * weight
+    gain = log_p[cell, label + 1] - unsaid[cell]
+    loss = -unsaid.sum() - (mass * gain).sum()
     if smoothing:
         uniform = -log_p.mean(dim=-1).sum()
         loss = (1 - smoothing) * loss + smoothing * uniform
     return loss
 
 
+def log_unsaid(log_p: Tensor, missing: Optional[Tensor]) -> Tensor:
+    """Compute log(p_0 + Σ m p_label), the probability that nothing is annotated.
+
+    log_p (Tensor): class 0 is "no entity". Shape: (cell, class)
+    missing (Optional[Tensor]): m, 0 if None. Shape: (cell, label) or (cell, 1)
+    RETURNS (Tensor): (cell,)
+    """
+    if missing is None:
+        return log_p[:, 0]
+    shared = log_p[:, 1:] + missing.log()
+    return torch.cat([log_p[:, :1], shared], dim=1).logsumexp(dim=1)
+
+
+def log_unsaid_binary(logits: Tensor, missing: Tensor) -> Tensor:
+    """RETURNS (Tensor): log(1 - p + m p) of sigmoids, in the shape of the logits."""
+    return F.softplus(logits + missing.log()) - F.softplus(logits)
+
+
 def sparse_binary_cross_entropy(
-    logits: Tensor, cell: Tensor, label: Tensor, mass: Tensor, smoothing: float = 0.0
+    logits: Tensor,
+    cell: Tensor,
+    label: Tensor,
+    mass: Tensor,
+    smoothing: float = 0.0,
+    missing: Optional[Tensor] = None,
 ) -> Tensor:
     """Binary cross entropy of every (cell, label), with targets that are mostly 0.
 
@@ -47,8 +81,15 @@ def sparse_binary_cross_entropy(
     logits (Tensor): Shape: (cell, label)
     cell, label, mass (Tensor): the targets that are not 0. Shape: (entry,)
     smoothing (float): targets are moved this far towards 1/2.
+    missing (Optional[Tensor]): share of entities without annotation, 0 if None. Shape:
+        (cell, label)
     RETURNS (Tensor): the sum over cells and labels, a scalar.
     """
+    if missing is not None:
+        unsaid = log_unsaid_binary(logits, missing)
+        gain = F.logsigmoid(logits) - unsaid
+        entities = (1 - smoothing) * (mass * gain[cell, label]).sum()
+        return -unsaid.sum() - entities - smoothing / 2 * gain.sum()
     loss = (
         F.softplus(logits).sum() - (1 - smoothing) * (mass * logits[cell, label]).sum()
     )
@@ -58,28 +99,46 @@ def sparse_binary_cross_entropy(
 
 
 def focal_binary_cross_entropy(
-    logits: Tensor, positive: Tensor, weight: Tensor, gamma: float = 0.0
+    logits: Tensor,
+    positive: Tensor,
+    weight: Tensor,
+    gamma: float = 0.0,
+    missing: Optional[Tensor] = None,
 ) -> Tensor:
     """Binary cross entropy with less weight on easy examples (Lin et al. 2017).
 
     logits, positive, weight (Tensor): scores, targets, weights. Shape: (span,)
     gamma (float): γ; 0 gives the plain cross entropy.
+    missing (Optional[Tensor]): share of positives without annotation, 0 if None. Shape:
+        (span,)
     RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the target.
     """
-    return _focal(F.logsigmoid(logits.where(positive, -logits)), weight, gamma)
+    log_p = F.logsigmoid(logits.where(positive, -logits))
+    if missing is not None:
+        log_p = log_p.where(positive, log_unsaid_binary(logits, missing))
+    return _focal(log_p, weight, gamma)
 
 
 def focal_cross_entropy(
-    logits: Tensor, target: Tensor, weight: Tensor, gamma: float = 0.0
+    logits: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    gamma: float = 0.0,
+    missing: Optional[Tensor] = None,
 ) -> Tensor:
     """Cross entropy with less weight on easy examples (Lin et al. 2017).
 
     logits (Tensor): (span, class)
     target, weight (Tensor): the right class, and a weight. Shape: (span,)
     gamma (float): γ; 0 gives the plain cross entropy.
+    missing (Optional[Tensor]): share of entities without annotation, 0 if None. Shape:
+        (span, label)
     RETURNS (Tensor): Σ weight (1 - p)^γ (-log p), p the probability of the target.
     """
-    log_p = logits.log_softmax(dim=-1).gather(-1, target[:, None])[:, 0]
+    classes = logits.log_softmax(dim=-1)
+    log_p = classes.gather(-1, target[:, None])[:, 0]
+    if missing is not None:
+        log_p = log_p.where(target > 0, log_unsaid(classes, missing))
     return _focal(log_p, weight, gamma)
 
 

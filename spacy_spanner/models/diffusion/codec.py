@@ -169,8 +169,9 @@ class DiffusionCodec(SpanCodec):
         noisy = self._add_noise(targets, time, lengths)
         memory = module.encode(batch).repeat(self.draws)
         proposals = self._denoise(module, memory, noisy, module.moments(memory, time))
+        spans = proposals.ordered
         if module.reads_denoised:
-            spans, target = taught_spans(proposals.ordered, noisy, gold)
+            spans, target = taught_spans(spans, noisy, gold)
             matched = self._match(noisy, proposals, None, gold, targets.taught)
             classes = module.classify(memory, proposals.state, spans)
         else:
@@ -178,7 +179,9 @@ class DiffusionCodec(SpanCodec):
             matched = self._match(noisy, proposals, classes, gold, targets.taught)
             target = matched_classes(matched, gold)
         loss = boundary_loss(proposals, matched, gold, memory.mask)
-        loss = loss + class_loss(classes, target, self.no_entity_weight)
+        window = torch.arange(len(time), device=device)[:, None] // self.draws
+        missing = batch.missing_at(window, *spans)
+        loss = loss + class_loss(classes, target, self.no_entity_weight, missing)
         return loss / self.draws
 
     def _add_noise(

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...spans.table import Bools, Floats, Ints
+from ..blocks.cell_losses import log_unsaid
 from ..blocks.padded_rows import GoldTensors
 from .noise import TokenSpans, join_spans
 from .proposals import Proposals, log_probabilities
@@ -151,19 +152,28 @@ def taught_spans(
     return join_spans(both, TokenSpans(gold.start, gold.last)), classes
 
 
-def class_loss(classes: Tensor, target: Tensor, no_entity_weight: float) -> Tensor:
+def class_loss(
+    classes: Tensor,
+    target: Tensor,
+    no_entity_weight: float,
+    missing: Optional[Tensor] = None,
+) -> Tensor:
     """RETURNS (Tensor): cross entropy, summed.
 
     classes (Tensor): scores. Shape: (batch, span, class)
     target (Tensor): classes; `PADDED` is ignored. Shape: (batch, span)
     no_entity_weight (float): weight of "no entity".
+    missing (Optional[Tensor]): share of entities without annotation, 0 if None. Shape:
+        (batch, span, label)
     """
+    classes, target = classes.flatten(0, 1), target.flatten()
+    if missing is not None:
+        log_p = classes.log_softmax(dim=-1)
+        unsaid = log_unsaid(log_p, missing.flatten(0, 1))
+        # The first class is now "not annotated", so rows no longer add up to 1.
+        classes = torch.cat([unsaid[:, None], log_p[:, 1:]], dim=1)
+    else:
+        classes = classes.log_softmax(dim=-1)
     weight = classes.new_ones(classes.shape[-1])
     weight[0] = no_entity_weight
-    return F.cross_entropy(
-        classes.flatten(0, 1),
-        target.flatten(),
-        weight,
-        reduction="sum",
-        ignore_index=PADDED,
-    )
+    return F.nll_loss(classes, target, weight, reduction="sum", ignore_index=PADDED)

@@ -201,8 +201,11 @@ class LocateLabelCodec(SpanCodec):
         loss = reader.vectors.new_zeros(())
         if self.use_filter:
             logits = reader.filter(examples.spans)
+            missing = batch.missing_at(*examples.spans)
+            if missing is not None:  # an entity of any label would be positive
+                missing = missing.amax(dim=-1)
             loss += self.filter_weight * focal_binary_cross_entropy(
-                logits, examples.positive, examples.weight, self.filter_focus
+                logits, examples.positive, examples.weight, self.filter_focus, missing
             )
             if self.filter_in_training:
                 passing = logits.sigmoid() >= self.filter_threshold
@@ -216,7 +219,9 @@ class LocateLabelCodec(SpanCodec):
                 # As in prediction. If a span counted once for each seed that moves to
                 # it, entities would seem more frequent than they are.
                 spans = distinct(spans, batch.vectors.shape[1])
-        return loss + self.class_weight * self._class_loss(reader, spans, gold)
+        return loss + self.class_weight * self._class_loss(
+            reader, spans, gold, batch.missing_at(*spans)
+        )
 
     def _offset_loss(self, examples: Examples, offsets: Tensor) -> Tensor:
         """RETURNS (Tensor): loss of the offsets of positive examples, a scalar."""
@@ -228,7 +233,11 @@ class LocateLabelCodec(SpanCodec):
         )
 
     def _class_loss(
-        self, reader: SpanReader, spans: Spans, gold: GoldTensors
+        self,
+        reader: SpanReader,
+        spans: Spans,
+        gold: GoldTensors,
+        missing: Optional[Tensor],
     ) -> Tensor:
         """RETURNS (Tensor): loss of the classes of adjusted spans, a scalar."""
         iou, label = best_fit(spans, gold)
@@ -238,6 +247,7 @@ class LocateLabelCodec(SpanCodec):
             (label + 1).where(positive, 0),
             soft_weights(iou, positive, self.soft_examples),
             self.class_focus,
+            missing,
         )
 
     def candidates(

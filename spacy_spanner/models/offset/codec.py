@@ -6,9 +6,10 @@ entities hardly count; `loss_cells` chooses.
 """
 
 from dataclasses import dataclass
-from typing import Any, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ...settings import at_least, fraction, one_of, setting
@@ -93,7 +94,7 @@ class OffsetCodec(SpanCodec):
         """
         over_spans = self.loss_cells == "spans"
         cells = (enumerate_spans if over_spans else enumerate_grid)(batch.lengths)
-        logits, (window, _, _) = score_cells(module, batch, cells)
+        logits, places = score_cells(module, batch, cells)
         n_labels = logits.shape[1]
         classes: Any = module.classes
         entries = self._smooth_targets(targets, classes)
@@ -107,8 +108,22 @@ class OffsetCodec(SpanCodec):
             label,
             mass,
             smoothing=self.label_smoothing,
-            weight=None if over_spans else weight[window].repeat_interleave(n_labels),
+            weight=None
+            if over_spans
+            else weight[places[0]].repeat_interleave(n_labels),
+            missing=self._missing(batch, *places),
         )
+
+    def _missing(
+        self, batch: WindowBatch, window: Tensor, start: Tensor, last: Tensor
+    ) -> Optional[Tensor]:
+        """RETURNS (Optional[Tensor]): for each cell and label, the share of entities
+        without annotation. Shape: (cell·label, 1)
+        """
+        if self.loss_cells == "mirrored_grid":
+            start, last = torch.minimum(start, last), torch.maximum(start, last)
+        rates = batch.missing_at(window, start, last)
+        return None if rates is None else rates.reshape(-1, 1)
 
     def _smooth_targets(
         self, targets: OffsetTargets, classes: OffsetClasses

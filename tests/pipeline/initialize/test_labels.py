@@ -60,14 +60,6 @@ def test_label_data_makes_the_same_labels(factory: str, tmp_path: Path) -> None:
     assert again.labels == pipe.labels == ("GPE", "ORG", "PER")
 
 
-def test_add_label_after_initialize_fails(own_nlp: Language, factory: str) -> None:
-    pipe = own_nlp.get_pipe(factory)
-    with pytest.raises(ValueError, match=r"SP008.*3 labels, but now gets 4"):
-        pipe.add_label("NEW")
-    assert pipe.labels == ("GPE", "ORG", "PER")
-    assert pipe.add_label("GPE") == 0
-
-
 def test_add_label_that_is_no_text_fails(factory: str) -> None:
     with pytest.raises(ValueError, match="E187"):
         blank_pipeline(factory).get_pipe(factory).add_label(3)
