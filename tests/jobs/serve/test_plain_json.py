@@ -138,6 +138,27 @@ def test_waiting_requests_are_one_batch(running: Running) -> None:
     assert sorted(guard.batches[-1]) == ["Later 0.", "Later 1.", "Later 2."]
 
 
+def test_thresholds_of_waiting_requests_are_kept_apart(running: Running) -> None:
+    def count(threshold: Any) -> int:
+        body = {"text": COURT, "threshold": threshold}
+        return len(running.post(body).json()["spans"])
+
+    guard, thresholds = running.guard, [None, 1, 0.0] * 2
+    wanted = [count(threshold) for threshold in thresholds]
+    assert len({*wanted}) == 3
+    guard.may_go.clear()
+    guard.begun.clear()
+    with ThreadPoolExecutor(7) as pool:
+        first = pool.submit(running.post, {"text": "First."})
+        assert guard.begun.wait(SECONDS)
+        asked = [pool.submit(count, threshold) for threshold in thresholds]
+        health = lambda: running.client.get("/health").json()  # noqa: E731
+        wait_until(lambda: health()["waiting_texts"] == 6)
+        guard.may_go.set()
+        assert [one.result() for one in asked] == wanted
+        assert first.result().status_code == 200
+
+
 def test_health(running: Running) -> None:
     for path in ("/health", "/"):
         answer = running.client.get(path)
