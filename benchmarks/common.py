@@ -58,12 +58,20 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(name: str, folder: Path, nlp: Language) -> Corpus:
-    """RETURNS (Corpus): a dataset in the data folder, or a demo corpus."""
-    if name not in DATASETS:
+    """Read a corpus. Flat entities are also in `doc.ents`, which spaCy's ner needs.
+
+    RETURNS (Corpus): a dataset in the data folder, or a demo corpus.
+    """
+    if name in DATASETS:
+        paths = (folder / relative for relative in DATASETS[name])
+        corpus = Corpus(*(list(read_docs(path, nlp, format="conll")) for path in paths))
+    else:
         parts = CORPORA[name].read(folder, nlp, max_sentences=0)
-        return Corpus(parts["train"], parts["test"])
-    paths = (folder / relative for relative in DATASETS[name])
-    return Corpus(*(list(read_docs(path, nlp, format="conll")) for path in paths))
+        corpus = Corpus(parts["train"], parts["test"])
+    if CORPORA[name].flat:
+        for doc in corpus.train:
+            doc.set_ents(list(doc.spans[SPANS_KEY]))
+    return corpus
 
 
 def to_examples(docs: Sequence[Doc]) -> List[Example]:

@@ -152,7 +152,7 @@ def show(checks: List[Any]) -> None:
     for check in checks:
         msg.divider(check.component)
         for finding in check.findings:
-            marks.get(finding.level, msg.good)(finding.text, finding.advice or None)
+            marks.get(finding.level, msg.good)(finding.text, finding.advice)
 
 
 def as_json(check: Any) -> Dict[str, Any]:

@@ -23,7 +23,7 @@ from ..helpers import NESTED, make_examples, small_model, train, trained
 
 ROOT = Path(__file__).parents[2]
 # Not needed by those who install the package or run its tests.
-LEFT_OUT = (".ci/", ".gitignore")
+LEFT_OUT = (".ci/", ".github/", ".gitignore")
 TEXT = "The US Supreme Court will hear arguments from Leon County."
 CODE = """
 import json, sys, importlib

@@ -307,14 +307,21 @@ def test_page_of_nothing_has_no_tables() -> None:
 def test_the_recommended_model_is_the_same_everywhere() -> None:
     from spacy_spanner.cli.preflight import init_config_cli
 
-    readme = (ROOT / "README.md").read_text(encoding="utf8")
-    table = readme[readme.index("| factory | model | choose it for |") :]
-    recommended = re.findall(r"^\| `(\w+)` \|.*getting started", table, re.MULTILINE)
-    assert recommended == re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)[:1]
-    start = readme[readme.index("## Quick start") :]
-    assert re.findall(r'nlp\.add_pipe\("(\w+)"\)', start)[:1] == recommended
+    pages = {
+        name: (ROOT / name).read_text(encoding="utf8")
+        for name in ("README.md", "docs/index.md")
+    }
+    recommended = re.findall(r'nlp\.add_pipe\("(\w+)"\)', pages["README.md"])[:1]
+    for name, page in pages.items():
+        table = page[page.index("| factory | choose it for |") :]
+        first = re.findall(r"^\| `(\w+)` \|.*getting started", table, re.MULTILINE)
+        assert first == recommended, name
+        assert first == re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)[:1], name
     config = recommended[0].removeprefix("span_")
-    assert f"spacy train configs/{config}_cnn.cfg" in start
+    components = (ROOT / "docs" / "components.md").read_text(encoding="utf8")
+    assert f"spacy train configs/{config}_cnn.cfg" in components
+    started = (ROOT / "docs" / "get_started.md").read_text(encoding="utf8")
+    assert f"The config trains `{recommended[0]}`" in started
     option = inspect.signature(init_config_cli).parameters["model"].default
     assert option.default == recommended[0]
     models = (ROOT / "docs" / "models.md").read_text(encoding="utf8")

@@ -53,12 +53,15 @@ def assign_lines(spans: Sequence[Dict[str, Any]]) -> List[int]:
     return lines
 
 
-def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
+def render_sentence(
+    item: Dict[str, Any], colors: Dict[str, int], *, scores: bool = False
+) -> str:
     """Render a sentence with its spans.
 
     item (Dict[str, Any]): see `error_analysis.find_errors`. Spans may have a `tip` to
         show instead of `tooltip`.
     colors (Dict[str, int]): colour of each label.
+    scores (bool): whether scores stand beside the labels, and not in tooltips only.
     RETURNS (str): HTML without scripts.
     """
     placed = list(zip(item["spans"], assign_lines(item["spans"])))
@@ -69,7 +72,7 @@ def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
             for span, line in placed
             if span["start"] <= place < span["end"]
         ]
-        bars = "".join(_bar(span, line, place, colors) for span, line in here)
+        bars = "".join(_bar(span, line, place, colors, scores) for span, line in here)
         depth = max((line + 1 for _, line in here), default=0)
         text = escape(word) if word.strip() else "&#9251;"
         style = f' style="--depth:{depth}"' if depth else ""
@@ -81,7 +84,9 @@ def render_sentence(item: Dict[str, Any], colors: Dict[str, int]) -> str:
     return "".join(parts)
 
 
-def _bar(span: Dict[str, Any], line: int, place: int, colors: Dict[str, int]) -> str:
+def _bar(
+    span: Dict[str, Any], line: int, place: int, colors: Dict[str, int], scores: bool
+) -> str:
     """RETURNS (str): the part of a bar below one token."""
     classes = ["bar", span["side"], f"c{colors[span['label']]}"]
     wrong = span["kind"] != "correct"
@@ -91,7 +96,8 @@ def _bar(span: Dict[str, Any], line: int, place: int, colors: Dict[str, int]) ->
     if place == span["start"]:
         classes.append("first")
         mark = "&#10007;&thinsp;" if wrong else ""
-        chip = f"<b>{mark}{escape(span['label'])}</b>"
+        score = f" {score_text(span['score'])}" if scores else ""
+        chip = f"<b>{mark}{escape(span['label'])}{score}</b>"
     if place == span["end"] - 1:
         classes.append("last")
     tip = escape(span.get("tip") or tooltip(span), quote=True)

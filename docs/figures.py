@@ -1,0 +1,253 @@
+"""Draw the pictures of the documentation, in light and in dark.
+
+    python docs/figures.py
+
+Everything that was measured is in docs/measured, with the commands that measured it.
+The pictures are written to docs/images: `name.svg` for light pages, `name-dark.svg` for
+dark ones.
+"""
+
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Tuple
+
+import typer
+
+from spacy_spanner.evaluation.report.displacy import label_colors, render_sentence
+from spacy_spanner.evaluation.report.figures import style
+from spacy_spanner.evaluation.report.figures.style import (
+    BLUE,
+    GREEN,
+    INK,
+    MUTED,
+    ORANGE,
+    PAPER,
+    RED,
+    RULE,
+)
+
+DOCS = Path(__file__).resolve().parent
+IMAGES = DOCS / "images"
+# The colours of figures on dark pages, as in the style sheet of the reports.
+DARK = {
+    INK: "#e6ebf0",
+    MUTED: "#9aa7b4",
+    RULE: "#2f3a45",
+    PAPER: "#19212a",
+    BLUE: "#6ea8e8",
+    ORANGE: "#e39a55",
+    GREEN: "#5fbf8b",
+    RED: "#ee7f86",
+}
+# Names of points that would touch others above them.
+NAMED_BELOW = ("span_diffusion", "span_offset")
+SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
+EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 200
+
+
+@cache
+def measured(name: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the results of a measurement."""
+    path = DOCS / "measured" / f"{name}.json"
+    found: Dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
+    return found
+
+
+# ---------------------------------------------------------------- measured figures
+
+
+@style.styled
+def speed_figure(name: str, title: str) -> Any:
+    """Draw F1 against words per second, a point for each system.
+
+    name (str): a part of measured/speed.json.
+    RETURNS (Figure): the figure.
+    """
+    figure, axes = style.new_figure(width=5.6, height=3.4)
+    points = measured("speed")[name]
+    fastest = max(point["words_per_second"] for point in points.values())
+    for system, point in points.items():
+        color = SYSTEM_COLORS.get(system, BLUE)
+        place = (point["words_per_second"] / 1000, point["f"])
+        axes.plot(*place, "o", color=color, markersize=8)
+        shift = -9 if system in NAMED_BELOW else 9
+        side = {"ha": "center", "va": "top" if shift < 0 else "bottom", "fontsize": 9.5}
+        offset = {"xytext": (0, shift), "textcoords": "offset points"}
+        axes.annotate(system, place, color=color, **offset, **side)
+    style.percent_axis(axes)
+    axes.set_ylim(0.2, 0.6)
+    axes.set_xlim(0, 1.12 * fastest / 1000)
+    axes.set_xlabel("thousand words per second in prediction, one thread")
+    axes.set_ylabel("F1")
+    axes.set_title(title)
+    return figure
+
+
+@style.styled
+def reliability_figure() -> Any:
+    """Draw the share of correct spans by score, before and after tuning."""
+    figure, panels = style.new_figure(width=6.0, height=3.2, columns=2)
+    for axes, (title, part) in zip(panels, measured("reliability")["parts"].items()):
+        bins = [one for one in part["reliability"] if one["n_spans"]]
+        middles = [(one["low"] + one["high"]) / 2 for one in bins]
+        right = [one["accuracy"] for one in bins]
+        axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--")
+        axes.bar(middles, right, width=0.09, color=BLUE)
+        axes.set_title(f"{title}: ECE {100 * part['ece']:.1f}")
+        axes.set_xlabel("score in percent")
+        style.percent_axis(axes)
+        style.percent_axis(axes, "x")
+    panels[0].set_ylabel("percent of spans that are right")
+    return figure
+
+
+@style.styled
+def lengths_figure() -> Any:
+    """Draw F1 by the length of the spans, and the number of spans."""
+    figure, axes = style.new_figure(width=5.6, height=3.2)
+    rows = measured("lengths")["by_length"]
+    places = range(len(rows))
+    axes.bar(places, [row["f"] for row in rows.values()], color=BLUE, width=0.62)
+    for place, row in zip(places, rows.values()):
+        text = f"{100 * row['f']:.0f}\n({row['gold']})"
+        axes.text(place, row["f"] + 0.01, text, ha="center", va="bottom", fontsize=9)
+    axes.set_xticks(places, list(rows))
+    axes.grid(False, axis="x")
+    style.percent_axis(axes, limit=1.08)
+    axes.set_xlabel("tokens of the span (in brackets: gold spans)")
+    axes.set_ylabel("F1")
+    return figure
+
+
+# ---------------------------------------------------------------- architecture
+
+# Boxes from top to bottom: what happens, and where; see docs/architecture.md.
+STEPS: List[Tuple[str, str]] = [
+    ("documents", "nlp(text), nlp.pipe(texts)"),
+    ("encoder: token vectors", "any spaCy tok2vec, listener or transformer"),
+    ("windows of similar length", "spans/windows.py"),
+    ("head: the torch module of the model", "models/<name>/module.py"),
+    ("codec: scored candidates", "models/<name>/codec.py"),
+    ("spans that may stand together", "spans/overlap.py"),
+    ("doc.spans and doc.ents, with scores", "pipeline/annotations.py"),
+]
+OF_THE_MODEL = range(3, 5)
+
+
+@style.styled
+def architecture_figure() -> Any:
+    """Draw the way of a document through a component."""
+    from matplotlib.patches import FancyBboxPatch
+
+    figure, axes = style.new_figure(width=4.6, height=5.2)
+    axes.set_xlim(0, 10)
+    axes.set_ylim(-len(STEPS) + 0.05, 0.1)
+    axes.axis("off")
+    for place, (title, where) in enumerate(STEPS):
+        own = place in OF_THE_MODEL
+        line = {"edgecolor": BLUE if own else MUTED, "linewidth": 1.8 if own else 0.9}
+        corner = (0.6, -place - 0.72)
+        shape = "round,pad=0,rounding_size=0.14"
+        axes.add_patch(
+            FancyBboxPatch(corner, 8.8, 0.66, boxstyle=shape, facecolor=PAPER, **line)
+        )
+        axes.text(5, -place - 0.28, title, ha="center", va="center", fontsize=10.5)
+        small = {"ha": "center", "va": "center", "fontsize": 8.5, "color": MUTED}
+        axes.text(5, -place - 0.54, where, **small)
+        if place:
+            arrow = {"arrowstyle": "-|>", "color": MUTED, "linewidth": 1}
+            ends = {"xy": (5, -place - 0.05), "xytext": (5, -place + 0.27)}
+            axes.annotate("", arrowprops=arrow, **ends)
+    return figure
+
+
+# ---------------------------------------------------------------- example
+
+EXAMPLE = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
+viewBox="0 0 {width} {height}" role="img">
+<title>Nested entities with their scores</title>
+<style>
+div {{ --ink: #1b2530; --chip-ink: #10202b; --card: #ffffff; color: var(--ink); \
+font: 19px/1.7 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }}
+{css}
+</style>
+<rect x=".5" y=".5" width="{inner_width}" height="{inner_height}" rx="10" \
+fill="#ffffff" stroke="#dfe5ea"/>
+<foreignObject x="18" y="10" width="{text_width}" height="{inner_height}">
+<div xmlns="http://www.w3.org/1999/xhtml" class="sentence">{html}</div>
+</foreignObject>
+</svg>
+"""
+# The rules of the reports' style sheet that the sentences need.
+NEEDED = re.compile(r"^\.(token|bar|c\d+ ).*$", re.MULTILINE)
+# The reports' chips are small, because a report has many of them.
+LARGER = """\
+.token { padding-bottom: calc(var(--depth, 0) * 21px); }
+.bar { top: calc(1.62em + var(--line) * 21px); height: 6px; }
+.bar b { font-size: 12px; line-height: 16px; top: -5px; }"""
+
+
+def example_svg() -> str:
+    """RETURNS (str): a sentence with what a pipeline found, as in the reports."""
+    item = measured("example")
+    found = {"side": "predicted", "kind": "correct"}
+    spans = [{**span, **found} for span in item["spans"]]
+    colors = label_colors(sorted({span["label"] for span in spans}))
+    html = render_sentence({**item, "spans": spans}, colors, scores=True)
+    sheet = files("spacy_spanner.evaluation.report.assets") / "report.css"
+    css = "\n".join(found[0] for found in NEEDED.finditer(sheet.read_text("utf8")))
+    return EXAMPLE.format(
+        width=EXAMPLE_WIDTH,
+        height=EXAMPLE_HEIGHT,
+        inner_width=EXAMPLE_WIDTH - 1,
+        inner_height=EXAMPLE_HEIGHT - 1,
+        text_width=EXAMPLE_WIDTH - 36,
+        css=f"{css}\n{LARGER}",
+        # Browsers read SVG as XML.
+        html=html.replace("&nbsp;", "&#160;").replace("<wbr>", "<wbr/>"),
+    )
+
+
+# ---------------------------------------------------------------- writing
+
+FLAT = "Flat entities, mean of five corpora"
+NESTED = "Nested entities, mean of four corpora"
+FIGURES: Dict[str, Callable[[], Any]] = {
+    "speed": lambda: speed_figure("flat", FLAT),
+    "speed-nested": lambda: speed_figure("nested", NESTED),
+    "reliability": reliability_figure,
+    "lengths": lengths_figure,
+    "architecture": architecture_figure,
+}
+
+
+def to_dark(svg: str) -> str:
+    """RETURNS (str): a picture in the colours of dark pages."""
+    for light, dark in DARK.items():
+        svg = re.sub(rf"(?i){light}\b", dark, svg)
+    return svg
+
+
+def make_pictures() -> Dict[str, str]:
+    """RETURNS (Dict[str, str]): all pictures as SVG, by file name."""
+    pictures = {"example": example_svg()}
+    for name, draw in FIGURES.items():
+        pictures[name] = style.to_svg(draw())
+    made = {f"{name}.svg": svg for name, svg in pictures.items()}
+    dark = {f"{name}-dark.svg": to_dark(svg) for name, svg in pictures.items()}
+    return {**made, **dark}
+
+
+def main(folder: Path = typer.Argument(IMAGES, help="Folder to write to")) -> None:
+    """Write all pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, svg in make_pictures().items():
+        (folder / name).write_text(svg, encoding="utf8")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""What `mkdocs build` adds to the pages in docs: pages from the code, and links."""
