@@ -45,7 +45,7 @@ DARK = {
 # Names of points that would touch others above them.
 NAMED_BELOW = ("span_diffusion", "span_offset")
 SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
-EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 200
+EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 154
 
 
 @cache

@@ -2,6 +2,7 @@
 can be read on a screen and on a phone without a network.
 """
 
+import json
 import os
 import threading
 from functools import partial
@@ -123,6 +124,8 @@ def test_site_is_its_pages_only(site: Site) -> None:
 def test_every_code_has_a_section(site: Site) -> None:
     anchors = site.pages["errors.html"].anchors
     assert [code for code in MESSAGES if code.lower() not in anchors] == []
+    notes = json.loads((ROOT / "scripts/site/error_notes.json").read_text("utf8"))
+    assert set(notes) <= set(MESSAGES)
     assert len(MESSAGES) == len(codes_of(Errors)) + len(codes_of(Warnings))
 
 
