@@ -3,7 +3,7 @@
 import re
 from os.path import normpath, relpath
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -18,6 +18,8 @@ OUTSIDE: Dict[str, str] = {
     "benchmarks/RESULTS.md": "benchmarks/results.md",
     "benchmarks/PANEL.md": "benchmarks/panel.md",
 }
+# Pages of docs that the site does not have; see `exclude_docs` in mkdocs.yml.
+EXCLUDED = ("package.md",)
 BLOCK = re.compile(r"(?ms)(^ *```.*?^ *```$)")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
@@ -27,6 +29,14 @@ def source_of(uri: str) -> str:
     homes = {page: source for source, page in OUTSIDE.items() if page != "index.md"}
     docs_page = DOCS / uri
     return f"docs/{uri}" if docs_page.is_file() else homes.get(uri, f"docs/{uri}")
+
+
+def page_of(path: str) -> Optional[str]:
+    """RETURNS (Optional[str]): the page of a file, None if the site does not have it."""
+    page = path.removeprefix("docs/")
+    if page != path:
+        return None if page in EXCLUDED else page
+    return OUTSIDE.get(path)
 
 
 def rewrite_links(text: str, uri: str) -> str:
@@ -41,13 +51,10 @@ def rewrite_links(text: str, uri: str) -> str:
 
     def rewrite(match: re.Match) -> str:
         words, target, anchor = match[1], match[2], match[3] or ""
-        path = normpath(source / target)
-        if path.startswith("docs/"):
-            page = path.removeprefix("docs/")
-        elif path in OUTSIDE:
-            page = OUTSIDE[path]
-        else:
-            return words if words.startswith("`") else f"`{path}`"
+        page = page_of(normpath(source / target))
+        if page is None:
+            name = normpath(source / target)
+            return words if words.startswith("`") else f"`{name}`"
         return f"[{words}]({relpath(page, Path(uri).parent)}{anchor})"
 
     parts = BLOCK.split(text)  # code blocks have odd places
