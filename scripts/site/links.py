@@ -32,7 +32,7 @@ def source_of(uri: str) -> str:
 
 
 def page_of(path: str) -> Optional[str]:
-    """RETURNS (Optional[str]): the page of a file, None if the site does not have it."""
+    """RETURNS (Optional[str]): the page of a file; None if the site has none."""
     page = path.removeprefix("docs/")
     if page != path:
         return None if page in EXCLUDED else page
