@@ -49,6 +49,18 @@ def test_quick_start_prints_what_the_readme_shows() -> None:
     assert printed.getvalue() == shown
 
 
+def test_readme_has_the_requirements_of_the_package() -> None:
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf8")
+    versions = re.findall(r":: (3\.\d+)$", config["metadata"]["classifiers"], re.M)
+    assert f"Python {versions[0]} to {versions[-1]} ·" in README
+    for name in ("spacy", "torch"):
+        least = re.search(
+            rf"^{name}>=([\d.]+?)(\.0)?,", config["options"]["install_requires"], re.M
+        )
+        assert least and f" {least[1]} and later" in README
+
+
 @pytest.mark.parametrize("name", ["package.md", "index.md"])
 def test_page_has_the_quick_start_of_the_readme(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf8")
