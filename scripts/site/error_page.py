@@ -80,14 +80,17 @@ def code_section(
 
 # Verbs that begin what the reader is asked to do.
 ADVICE = (
-    "Add|Annotate|Call|Check|Choose|Convert|Correct|Create|Decrease|Delete|Disable|"
+    "Add|Annotate|Call|Change|Check|Choose|Convert|Copy|Correct|Create|Decrease|Delete|Disable|"
     "Do not|Don't|Download|Enable|Export|Find|Fix|For|Give|If|Increase|Initialize|"
     "Install|Keep|"
-    "Leave|List|Load|Lower|Make|Mark|Merge|Move|Name|Open|Pass|Prepare|Put|Raise|Read|"
-    "Reduce|Remove|Rename|Repeat|Replace|Restart|Run|Save|See|Select|Set|Sort|Split|Start|"
-    "Stop|To|Train|Try|Update|Use|Wait|With|Write"
+    "Leave|List|Load|Lower|Make|Mark|Measure|Merge|Move|Name|Open|Pass|Prepare|Put|Raise|Read|"
+    "Reduce|Remove|Rename|Repeat|Replace|Restart|Restore|Resume|Review|Run|Save|See|Select|Set|Sort|Split|Start|"
+    "Stop|To|Train|Try|Tune|Update|Use|Wait|With|Write"
 )
-BOUNDARY = re.compile(rf"(?<=[.:)}}]) (?=(?:{ADVICE})\b)")
+# Advice is a sentence, or stands after a colon.
+BOUNDARY = re.compile(
+    rf"(?<=[.:)}}]) (?=(?:{ADVICE})\b)|(?<=:) (?=(?:{ADVICE.lower()})\b)"
+)
 
 
 def split_message(text: str) -> List[str]:
