@@ -20,7 +20,9 @@ beside them: [Get started](get_started.md) shows how they follow each other.
 | `convert`, `stats` | [formats](data.md) |
 | `init-config`, `debug-data` | [get started](get_started.md) |
 | `evaluate`, `tune`, `analyze` | [evaluation](evaluation.md), [papers](papers.md) |
-| `find-errors`, `select` | [annotation](annotation.md) |
+| `find-errors`, `select`, `agreement` | [annotation](annotation.md) |
+| `serve` | [serving](serving.md) |
+| `optimize` | [CPU speed](cpu_speed.md) |
 | `annotate` | [scaling](scaling.md) |
 | `train-parallel`, `sweep`, `resume` | [training](training.md) |
 | `model-card` | [publishing](publishing.md) |
