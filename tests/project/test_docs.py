@@ -159,7 +159,11 @@ def test_pictures_are_those_of_the_measurements(
         assert (PACKAGE / path).is_file(), path
 
 
-@pytest.mark.parametrize("path", (ROOT / "docs" / "measured").glob("*.json"), ids=str)
+MEASURED = sorted((ROOT / "docs" / "measured").glob("*.json"))
+TEMPLATES = sorted((ROOT / ".github").rglob("*.yml"))
+
+
+@pytest.mark.parametrize("path", MEASURED, ids=lambda path: path.name)
 def test_measurements_say_how_they_were_made(path: Path) -> None:
     found = json.loads(path.read_text(encoding="utf8"))
     assert found["commands"] and found["machine"] and found["about"]
@@ -174,7 +178,7 @@ def test_citation_is_that_of_this_version() -> None:
     assert {one["notes"] for one in citation["references"]} == set(FACTORIES)
 
 
-@pytest.mark.parametrize("path", (ROOT / ".github").rglob("*.yml"), ids=str)
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_issue_templates_can_be_read(path: Path) -> None:
     assert yaml.safe_load(path.read_text(encoding="utf8"))
 
