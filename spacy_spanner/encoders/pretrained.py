@@ -173,8 +173,10 @@ class PretrainedShim(TorchShim):
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Update the weights; see `TorchShim.finish_update`."""
-        self.copies.forget()
-        super().finish_update(optimizer)
+        try:
+            super().finish_update(optimizer)
+        finally:
+            self.copies.forget()
 
     @property
     def mixed_precision(self) -> bool:
