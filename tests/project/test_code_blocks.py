@@ -18,11 +18,14 @@ from .test_public_names import COLUMNS, TEXTS
 RUNNING = {"python", "bash"}
 OTHERS = {"ini", "yaml", "json", "text", "xml", "pycon", "html", "dockerfile"}
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
-# Pages whose Python other tests run: as one program, or with what only they have.
+# Pages whose Python other tests run, or whose calls they make: as one program, with a
+# server, or with an encoder that only they have.
 ELSEWHERE = {
     "add_a_model.md": "tests/models/test_add_a_model.py",
+    "cpu_speed.md": "tests/encoders/transformer/test_precision.py",
     "scaling.md": "tests/jobs/annotate/test_docs.py",
     "guides": "tests/project/test_guides.py",
+    "serving.md": "tests/jobs/serve/test_plain_json.py",
 }
 
 
