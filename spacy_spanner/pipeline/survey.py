@@ -172,10 +172,10 @@ def collect_lost(
     reasons = {TOO_LONG: spans.end - spans.start > max_window, **codec.lost(spans)}
     open_spans = np.ones(spans.n_spans, dtype=bool)
     for reason, affected in {**reasons, OUTSIDE: ~reachable}.items():
-        lost.setdefault(reason, []).extend(
-            _texts(doc, spans.take(affected & open_spans))
-        )
-        open_spans &= ~affected
+        texts = lost.setdefault(reason, [])
+        if affected.any():  # hardly ever
+            texts.extend(_texts(doc, spans.take(affected & open_spans)))
+            open_spans &= ~affected
     lost.setdefault(MISALIGNED, []).extend(_span_texts(gold.misaligned))
     lost.setdefault(PADDED, []).extend(_span_texts(gold.padded))
     lost.setdefault(UNLABELLED, []).extend(_span_texts(gold.unlabelled))

@@ -45,9 +45,11 @@ def without_noise(score: Floats) -> Floats:
 
 def repeats(spans: SpanTable) -> Bools:
     """RETURNS (Bools): True for spans with the boundaries of an earlier one. (span,)"""
-    keys = np.stack([spans.start, spans.end])
-    repeated = np.ones(spans.n_spans, dtype=bool)
-    repeated[np.unique(keys, axis=1, return_index=True)[1]] = False
+    # One number for each pair of boundaries: sorting pairs takes ten times as long.
+    key = spans.start * (spans.end.max(initial=0) + 1) + spans.end
+    order = key.argsort(kind="stable")
+    repeated = np.zeros(spans.n_spans, dtype=bool)
+    repeated[order[1:]] = key[order[1:]] == key[order[:-1]]
     return repeated
 
 

@@ -23,6 +23,10 @@ from .stored import (
 # Other processors round differently, and ten steps carry that along.
 SAME_SCORE, SAME_WEIGHT = 1e-6, 1e-5
 
+# Adding the same number to the scores of all keys changes nothing, so the gradient of
+# this bias is rounding, which AdamW scales up to whole steps.
+WITHOUT_GRADIENT = "attention.self.key.bias"
+
 
 def weights_of(nlp: Language) -> Dict[str, np.ndarray]:
     """RETURNS (Dict[str, np.ndarray]): every tensor, by place and name."""
@@ -61,6 +65,8 @@ def test_ten_steps_give_the_same_weights(name: str) -> None:
     trained = weights_of(nlp)
     assert trained.keys() == stored.keys()
     for place, weights in trained.items():
+        if place.endswith(WITHOUT_GRADIENT):
+            continue
         np.testing.assert_allclose(
             weights, stored[place], rtol=0, atol=SAME_WEIGHT, err_msg=place
         )

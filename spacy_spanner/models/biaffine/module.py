@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from ...settings import Settings, at_least, even, fraction, setting
 from ..blocks.lstm import optional_lstm
+from ..blocks.padded_rows import in_cache
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
 
@@ -81,7 +82,7 @@ class BiaffineModule(nn.Module):
         """
         vectors = self.lstm(batch).vectors
         band = self._worthwhile(band, vectors.shape[1])
-        scores = self.biaffine(self.start(vectors), self.last(vectors), band)
+        scores = torch.cat([self._score_pairs(x, band) for x in in_cache(vectors)])
         width = last - start
         column = last if band is None else width
         # One index into rows: the backward pass of a triple index is slow on GPUs.
@@ -90,6 +91,11 @@ class BiaffineModule(nn.Module):
         pair_scores = scores.reshape(-1, n_classes).index_select(0, row)
         width = width.clamp(max=self.width_embedding.num_embeddings - 1)
         return pair_scores + F.embedding(width, self.scores_by_width())
+
+    def _score_pairs(self, vectors: Tensor, band: Optional[int]) -> Tensor:
+        """RETURNS (Tensor): scores of all pairs, see `Biaffine`."""
+        scores: Tensor = self.biaffine(self.start(vectors), self.last(vectors), band)
+        return scores
 
     def _worthwhile(self, band: Optional[int], n_tokens: int) -> Optional[int]:
         """RETURNS (Optional[int]): the band if it is cheaper than the whole grid.

@@ -66,9 +66,9 @@ def read_rows(
     """Let a bidirectional LSTM read rows of different lengths.
 
     On a CPU, oneDNN trains three times as fast as torch's own loop over the tokens, but
-    backwards it would read the padding of a row first. So rows are reversed for it,
-    unless most of the batch is padding. In prediction, rows of the same length are read
-    as they are.
+    backwards it would read the padding of a row first. So rows are reversed for it. If
+    most of the batch is padding, rows of similar length are read together. In
+    prediction, rows of the same length are read as they are.
 
     oneDNN compiles code for each size, and keeps the last thousand of them: hundreds of
     MB in a process that reads documents of all lengths. So sizes are rounded up in
@@ -86,13 +86,43 @@ def read_rows(
     if as_it_is and not torch.is_grad_enabled() and (lengths == n_tokens).all():
         whole: Tensor = lstm(vectors)[0]  # such as one sentence
         return whole
-    mostly_padding = n_rows * n_tokens > 2 * int(lengths.sum())
-    if by_size and not mostly_padding:
-        if not torch.is_grad_enabled():
-            vectors, lengths = _extend(vectors, lengths, sizes)
-        read = _read_padded(lstm, vectors, lengths, padding)
-        return read[:n_rows, :n_tokens]
-    return _read_packed(lstm, vectors, lengths, padding)
+    if not by_size:
+        return _read_packed(lstm, vectors, lengths, padding)
+    if n_rows * n_tokens > 2 * int(lengths.sum()):
+        return _read_by_length(lstm, vectors, lengths, padding)
+    return _read_sized(lstm, vectors, lengths, padding)
+
+
+def _read_by_length(
+    lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
+) -> Tensor:
+    """Read rows together of which the longest is at most twice as long as the shortest.
+
+    RETURNS (Tensor): (batch, token, n_out)
+    """
+    n_tokens = vectors.shape[1]
+    octave = np.frexp(n_tokens / np.maximum(lengths, 1))[1]
+    order = np.argsort(octave, kind="stable")
+    parts = []
+    for rows in np.split(order, np.flatnonzero(np.diff(octave[order])) + 1):
+        longest = max(1, int(lengths[rows].max()))
+        some = vectors[torch.as_tensor(rows), :longest]
+        read = _read_sized(lstm, some, lengths[rows], padding)
+        parts.append(F.pad(read, (0, 0, 0, n_tokens - longest), value=padding))
+    return torch.cat(parts)[torch.as_tensor(np.argsort(order))]
+
+
+def _read_sized(
+    lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
+) -> Tensor:
+    """RETURNS (Tensor): (batch, token, n_out), in prediction read with one of few
+    sizes.
+    """
+    n_rows, n_tokens = vectors.shape[:2]
+    if not torch.is_grad_enabled():
+        sizes = round_up(n_rows), round_up(n_tokens)
+        vectors, lengths = _extend(vectors, lengths, sizes)
+    return _read_padded(lstm, vectors, lengths, padding)[:n_rows, :n_tokens]
 
 
 def round_up(size: int) -> int:

@@ -6,6 +6,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+# Tokens of windows that go through a network at once in prediction on a CPU.
+TOKENS_IN_CACHE = 512
+
 
 class GoldTensors(NamedTuple):
     """The columns of `spans.layouts.PaddedGold` as tensors. Shapes: (batch, gold)"""
@@ -24,6 +27,18 @@ class GoldTensors(NamedTuple):
 def to_device(columns: Sequence[NDArray], device: torch.device) -> List[Tensor]:
     """RETURNS (List[Tensor]): the columns as tensors on a device."""
     return [torch.as_tensor(column, device=device) for column in columns]
+
+
+def in_cache(vectors: Tensor) -> Sequence[Tensor]:
+    """Divide windows, in prediction on a CPU, so that what a network makes of a part
+    stays in the processor's cache; matrices are then multiplied twice as fast.
+
+    vectors (Tensor): (batch, token, width)
+    RETURNS (Sequence[Tensor]): parts of some windows, or all in one.
+    """
+    if torch.is_grad_enabled() or not vectors.is_cpu:
+        return [vectors]
+    return vectors.split(max(1, TOKENS_IN_CACHE // vectors.shape[1]))
 
 
 def rows_of(mask: Tensor) -> Tensor:

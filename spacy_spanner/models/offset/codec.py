@@ -34,8 +34,9 @@ from ..codec import (
     join,
     only_best_class,
 )
+from .centers import find_centers
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
-from .module import OffsetSettings
+from .module import OffsetModule, OffsetSettings, take_cells
 from .offsets import CENTER, OffsetClasses, SoftCellLabels, label_cells, smooth_cells
 
 LOSS_CELLS = ("spans", "grid", "mirrored_grid")
@@ -94,7 +95,7 @@ class OffsetCodec(SpanCodec):
         """
         over_spans = self.loss_cells == "spans"
         cells = (enumerate_spans if over_spans else enumerate_grid)(batch.lengths)
-        logits, places = score_cells(module, batch, cells)
+        logits, places = score_cells(module, batch, cells, spans=over_spans)
         n_labels = logits.shape[1]
         classes: Any = module.classes
         entries = self._smooth_targets(targets, classes)
@@ -168,7 +169,7 @@ class OffsetCodec(SpanCodec):
         """RETURNS (ClassCounts): spans and types by the class of their offset."""
         classes: Any = module.classes
         cells = enumerate_spans(batch.lengths)
-        logits, _ = score_cells(module, batch, cells)
+        logits, _ = score_cells(module, batch, cells, spans=True)
         predicted = logits.argmax(dim=-1).flatten().cpu().numpy()
         entries = label_cells(targets.gold, lengths=batch.lengths, classes=classes)
         row = find_cells(cells, entries.window, entries.start, entries.last)
@@ -196,6 +197,12 @@ class OffsetCodec(SpanCodec):
             the mean probability of the votes.
         """
         network: Any = module
+        centers_only = self.decoding == "centers_only" and self.decision == "threshold"
+        if centers_only and isinstance(module, OffsetModule):
+            parts = find_centers(module, batch, thresholds)
+            if parts is not None:
+                yield from parts
+                return
         limited = batch.max_cells is not None
         grids = network.in_parts(batch) if limited else [network(batch)]
         cells = to_device(enumerate_spans(batch.lengths), batch.vectors.device)
@@ -223,8 +230,9 @@ class OffsetCodec(SpanCodec):
         RETURNS (Candidates): scored spans, with the places of the labels as labels.
         """
         classes: Any = module.classes
-        probabilities = only_best_class(logits.softmax(dim=-1), self.decision)
-        probabilities = probabilities[..., CENTER:]
+        # With the cells in a row for each class, a softmax takes a tenth of the time.
+        probabilities = logits.movedim(-1, 0).softmax(dim=0).movedim(0, -1)
+        probabilities = only_best_class(probabilities, self.decision)[..., CENTER:]
         if self.decoding == "centers_only" or not classes.max_offset:
             centers = probabilities[..., 0]  # (cell, label)
             return Candidates.at(columns, *all_labels(centers, thresholds), centers)
@@ -252,25 +260,15 @@ def mirror(entries: SoftCellLabels) -> SoftCellLabels:
 
 
 def score_cells(
-    module: nn.Module, batch: WindowBatch, cells: SpanCells
+    module: nn.Module, batch: WindowBatch, cells: SpanCells, *, spans: bool
 ) -> Tuple[Tensor, List[Tensor]]:
     """Run the module on all labels.
 
+    spans (bool): whether all cells are spans.
     RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
         of the cells on the device.
     """
     columns = to_device(cells, batch.vectors.device)
+    if spans and isinstance(module, OffsetModule):
+        return module.score_spans(batch, columns), columns
     return take_cells(module(batch), *columns), columns
-
-
-def take_cells(grid: Tensor, window: Tensor, start: Tensor, last: Tensor) -> Tensor:
-    """Leave out all other pairs of tokens and padding.
-
-    grid (Tensor): (batch, start, last, label, class)
-    window, start, last (Tensor): the cells. Shapes: (cell,)
-    RETURNS (Tensor): (cell, label, class)
-    """
-    n_tokens = grid.shape[1]
-    row = (window * n_tokens + start) * n_tokens + last
-    rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
-    return rows.unflatten(1, grid.shape[3:])

@@ -9,9 +9,16 @@ first, to a_ml = U_l [t_m ; 1], so that
 
 is one product of matrices, a vector for each j, and a row of a small table. Tensors of
 the size (start, last, width) never exist.
+
+In short windows there are fewer spans than products norm(x_i) ⊙ a_ml, of which every
+token has one for each type and class. Then
+
+    score_ijml = (norm(x_i) ⊙ γ_j + λ_j)^T a_ml + [e_ij ; 1]^T a_ml
+
+is cheaper, for the spans that are wanted only: `score_cells`.
 """
 
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +28,18 @@ from torch.nn import functional as F
 def optional_embedding(size: int, width: int) -> Optional[nn.Embedding]:
     """RETURNS (Optional[nn.Embedding]): an embedding, or None for a width of 0."""
     return nn.Embedding(size, width) if width else None
+
+
+class Sides(NamedTuple):
+    """Tokens as the two boundaries of spans. Shapes: (batch, token, width)
+
+    start (Tensor): norm(x), of first tokens.
+    scale, shift (Tensor): γ and λ, of last tokens.
+    """
+
+    start: Tensor
+    scale: Tensor
+    shift: Tensor
 
 
 class SpanTypeFusion(nn.Module):
@@ -67,23 +86,76 @@ class SpanTypeFusion(nn.Module):
             the same in all windows. Shape: (batch, label, width)
         RETURNS (Tensor): (batch, start, last, label, class)
         """
-        batch, token, width = start.shape
-        n_labels, n_classes = types.shape[1], self.weight.shape[0]
-        by_type = self._contract_types(types)  # (batch or 1, label·class, feature)
-        content, places = by_type[..., :width], by_type[..., width:]
-        start = F.layer_norm(start, (width,))
-        rows = (start[:, :, None] * content[:, None]).view(batch, -1, width)
-        scores = rows @ self.scale(last).transpose(1, 2)
-        scores = scores.view(batch, token, -1, token).transpose(2, 3)
-        shift = self.shift(last) @ content.transpose(1, 2)  # (batch, last, label·class)
-        scores = scores + shift[:, None] + self._place_scores(places, token)
-        return scores.view(batch, token, token, n_labels, n_classes)
+        batch, token, _ = start.shape
+        by_type = self.contract(types, self.weight)
+        scores = self.score_grid(self.sides(start, last), by_type)
+        return scores.view(batch, token, token, types.shape[1], -1)
 
-    def _contract_types(self, types: Tensor) -> Tensor:
-        """RETURNS (Tensor): a_ml. (batch or 1, label·class, feature)"""
-        n_features, width = self.weight.shape[1:]
-        weight = self.weight.reshape(-1, width)
-        by_type = F.pad(types, (0, 1), value=1.0) @ weight.T
+    def sides(self, start: Tensor, last: Tensor) -> Sides:
+        """RETURNS (Sides): of tokens in both roles, see `forward`."""
+        norm = F.layer_norm(start, start.shape[-1:])
+        return Sides(norm, self.scale(last), self.shift(last))
+
+    def score_grid(self, sides: Sides, by_type: Tensor) -> Tensor:
+        """Score all pairs of tokens.
+
+        by_type (Tensor): see `contract`.
+        RETURNS (Tensor): (batch, start, last, label·class)
+        """
+        batch, token, width = sides.start.shape
+        content, places = by_type[..., :width], by_type[..., width:]
+        rows = (sides.start[:, :, None] * content[:, None]).view(batch, -1, width)
+        scores = rows @ sides.scale.transpose(1, 2)
+        scores = scores.view(batch, token, -1, token).transpose(2, 3)
+        shift = sides.shift @ content.transpose(1, 2)  # (batch, last, label·class)
+        return scores + shift[:, None] + self._place_scores(places, token)
+
+    def score_cells(
+        self, sides: Sides, by_type: Tensor, window: Tensor, start: Tensor, last: Tensor
+    ) -> Tensor:
+        """Score some spans, if the types are the same in all windows.
+
+        by_type (Tensor): see `contract`. Shape: (1, label·class, feature)
+        window, start, last (Tensor): the spans. Shapes: (cell,)
+        RETURNS (Tensor): (cell, label·class)
+        """
+        _, token, width = sides.start.shape
+        content, places = by_type[0, :, :width], by_type[0, :, width:]
+        spans = self.span_vectors(sides, window, start, last)
+        by_width = self._place_features(torch.arange(token, device=start.device))
+        table = by_width @ places.T  # (token, label·class)
+        return torch.addmm(F.embedding(last - start, table), spans, content.T)
+
+    def span_vectors(
+        self, sides: Sides, window: Tensor, start: Tensor, last: Tensor
+    ) -> Tensor:
+        """RETURNS (Tensor): norm(x_i) ⊙ γ_j + λ_j of some spans. (cell, width)"""
+        token = sides.start.shape[1]
+        row, last_row = window * token + start, window * token + last
+        norm, scale, shift = (side.flatten(0, 1) for side in sides)
+        return torch.addcmul(
+            shift.index_select(0, last_row),
+            norm.index_select(0, row),
+            scale.index_select(0, last_row),
+        )
+
+    def features(
+        self, sides: Sides, window: Tensor, start: Tensor, last: Tensor
+    ) -> Tensor:
+        """RETURNS (Tensor): everything that is multiplied with a_ml. (cell, feature)"""
+        spans = self.span_vectors(sides, window, start, last)
+        return torch.cat([spans, self._place_features(last - start)], dim=1)
+
+    def contract(self, types: Tensor, weight: Tensor) -> Tensor:
+        """Multiply the weights of classes with the types.
+
+        types (Tensor): see `forward`.
+        weight (Tensor): `self.weight`, or sums of its rows. Shape: (class, feature,
+            width + 1)
+        RETURNS (Tensor): a_ml. (batch or 1, label·class, feature)
+        """
+        n_features, width = weight.shape[1:]
+        by_type = F.pad(types, (0, 1), value=1.0) @ weight.reshape(-1, width).T
         return by_type.view(len(types), -1, n_features)
 
     def _place_scores(self, places: Tensor, token: int) -> Tensor:
@@ -97,13 +169,21 @@ class SpanTypeFusion(nn.Module):
         """
         position = torch.arange(token, device=places.device)
         difference = torch.arange(1 - token, token, device=places.device)
-        features = [torch.ones_like(difference, dtype=places.dtype)[:, None]]
+        table = self._place_features(difference) @ places.transpose(1, 2)
+        row = position[None, :] - position[:, None] + token - 1  # (start, last)
+        flat = table.index_select(1, row.reshape(-1))
+        return flat.view(len(places), token, token, -1)
+
+    def _place_features(self, difference: Tensor) -> Tensor:
+        """Embed region and distance.
+
+        difference (Tensor): last - start of spans. (cell,)
+        RETURNS (Tensor): [e_ij ; 1]. (cell, feature)
+        """
+        features = [self.weight.new_ones(len(difference), 1)]
         if self.distance is not None:
             index = difference.abs().clamp(max=self.distance.num_embeddings - 1)
             features.insert(0, self.distance(index))
         if self.region is not None:
             features.insert(0, self.region((difference >= 0).long()))
-        table = torch.cat(features, dim=1) @ places.transpose(1, 2)
-        row = position[None, :] - position[:, None] + token - 1  # (start, last)
-        flat = table.index_select(1, row.reshape(-1))
-        return flat.view(len(places), token, token, -1)
+        return torch.cat(features, dim=1)

@@ -7,7 +7,7 @@ fused with a vector of each type to scores of the offset classes; convolutions o
 """
 
 from dataclasses import dataclass
-from typing import Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Iterator, List, Optional, Sequence, Tuple, Union, cast
 
 import numpy as np
 import torch
@@ -156,8 +156,30 @@ class OffsetModule(nn.Module):
         batch (WindowBatch): vectors of shape (batch, token, width)
         RETURNS (Tensor): (batch, start, last, label, class); undefined for padding.
         """
-        sides, types = self._sides_and_types(batch)
+        sides, types = self.sides_and_types(batch)
         return self._score(batch, sides, types)
+
+    def score_spans(self, batch: WindowBatch, columns: Sequence[Tensor]) -> Tensor:
+        """Score some spans. In short windows, other pairs of tokens are not scored.
+
+        columns (Sequence[Tensor]): window, start and last. Shapes: (cell,)
+        RETURNS (Tensor): (cell, label, class)
+        """
+        sides, types = self.sides_and_types(batch)
+        n_tokens, n_scores = batch.vectors.shape[1], self.classes.n_classes
+        if n_tokens <= 2 * types.shape[1] * n_scores and self.scores_spans_alone(types):
+            fusion = cast(SpanTypeFusion, self.fusion)
+            by_type = fusion.contract(types, fusion.weight)
+            scores = fusion.score_cells(fusion.sides(*sides), by_type, *columns)
+            return scores.unflatten(1, (types.shape[1], -1))
+        return take_cells(self._score(batch, sides, types), *columns)
+
+    def scores_spans_alone(self, types: Tensor) -> bool:
+        """RETURNS (bool): whether the score of a span depends on nothing but its two
+        tokens.
+        """
+        fused = isinstance(self.fusion, SpanTypeFusion) and self.convolution is None
+        return fused and len(types) == 1
 
     def in_parts(self, batch: WindowBatch) -> Iterator[Tensor]:
         """Score all pairs of tokens for some labels at a time, so that there are about
@@ -166,7 +188,7 @@ class OffsetModule(nn.Module):
         batch (WindowBatch): has a limit.
         YIELDS (Tensor): (batch, start, last, label, class), the labels in their order.
         """
-        sides, types = self._sides_and_types(batch)
+        sides, types = self.sides_and_types(batch)
         n_pairs = len(batch.lengths) * batch.vectors.shape[1] ** 2
         at_once = (batch.max_cells or 0) // (n_pairs * self.scores_per_label)
         if self.joins_types:
@@ -174,7 +196,7 @@ class OffsetModule(nn.Module):
         for some in types.split(max(1, at_once), dim=1):
             yield self._score(batch, sides, some)
 
-    def _sides_and_types(self, batch: WindowBatch) -> Tuple[List[Tensor], Tensor]:
+    def sides_and_types(self, batch: WindowBatch) -> Tuple[List[Tensor], Tensor]:
         """RETURNS (Tuple[List[Tensor], Tensor]): what the fusion combines: vectors of
         the spans, or of the tokens in both roles, and those of the types.
         """
@@ -225,6 +247,19 @@ class OffsetModule(nn.Module):
             assert inputs is not None  # the architecture requires such an encoder
             parts.append(self.type_projection(inputs))
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def take_cells(grid: Tensor, window: Tensor, start: Tensor, last: Tensor) -> Tensor:
+    """Leave out all other pairs of tokens and padding.
+
+    grid (Tensor): (batch, start, last, label, class)
+    window, start, last (Tensor): the cells. Shapes: (cell,)
+    RETURNS (Tensor): (cell, label, class)
+    """
+    n_tokens = grid.shape[1]
+    row = (window * n_tokens + start) * n_tokens + last
+    rows = grid.flatten(3).flatten(0, 2).index_select(0, row)
+    return rows.unflatten(1, grid.shape[3:])
 
 
 def _numbers_per_pair(settings: OffsetSettings, n_labels: int) -> int:

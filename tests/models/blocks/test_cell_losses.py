@@ -73,6 +73,22 @@ def test_sparse_soft_cross_entropy_has_exact_gradients(
     assert torch.autograd.gradcheck(loss, random_logits(N_LABELS + 1).requires_grad_())
 
 
+@pytest.mark.parametrize("entries", ENTRIES)
+def test_weights_of_cells_scale_their_losses_and_gradients(entries: Entries) -> None:
+    weight = torch.arange(N_CELLS, dtype=torch.float64)
+
+    def loss(logits: Tensor) -> Tensor:
+        return sparse_soft_cross_entropy(
+            logits, *columns(entries), smoothing=0.1, weight=weight
+        )
+
+    logits, masses = random_logits(N_LABELS + 1), dense(entries)
+    wanted = torch.cat([1 - masses.sum(dim=1, keepdim=True), masses], dim=1)
+    each = F.cross_entropy(logits, wanted, reduction="none", label_smoothing=0.1)
+    torch.testing.assert_close(loss(logits), (weight * each).sum())
+    assert torch.autograd.gradcheck(loss, logits.requires_grad_())
+
+
 @pytest.mark.parametrize("smoothing", SMOOTHING)
 @pytest.mark.parametrize("entries", ENTRIES)
 def test_sparse_binary_cross_entropy_equals_dense(

@@ -8,6 +8,7 @@ import torch
 
 from spacy_spanner.models.blocks.lstm import (
     BiLSTM,
+    _read_by_length,
     _read_packed,
     _read_padded,
     read_rows,
@@ -115,22 +116,25 @@ def test_bilstm_drops_inputs_in_training_only() -> None:
     torch.testing.assert_close(lstm(batch).vectors, lstm(batch).vectors)
 
 
-@pytest.mark.parametrize("lengths", [[1], [3, 1], [2, 7, 1, 7], [40, 39, 38]])
+@pytest.mark.parametrize(
+    "lengths", [[1], [3, 1], [2, 7, 1, 7], [40, 39, 38], [2, 30, 1]]
+)
 @pytest.mark.parametrize("padding", [0.0, -torch.inf])
 def test_rows_that_are_turned_around_are_read_as_packed_ones(
     lengths: Sequence[int], padding: float
 ) -> None:
     lstm, batch = build().float().lstm, windows(lengths)
     found = []
-    for read in (_read_packed, _read_padded):
+    for read in (_read_packed, _read_padded, _read_by_length):
         vectors = batch.vectors.float().requires_grad_()
         lstm.zero_grad()
         result = read(lstm, vectors, batch.lengths, padding)
         result[batch.mask].square().sum().backward()
         gradients = [weight.grad for weight in lstm.parameters()]
         found.append((result, vectors.grad, *gradients))
-    for packed, turned in zip(*found):
-        torch.testing.assert_close(packed, turned, rtol=1e-5, atol=1e-5)
+    for packed, *others in zip(*found):
+        for other in others:
+            torch.testing.assert_close(packed, other, rtol=1e-5, atol=1e-5)
 
 
 def test_rows_are_read_the_same_where_most_of_a_batch_is_padding() -> None:
