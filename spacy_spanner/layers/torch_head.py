@@ -34,6 +34,8 @@ from .torch_shim import LazyShim, ModuleBuilder, get_shim, switch
 
 # In shorter windows, tokens cost more memory than pairs of tokens do.
 SHORT = 16
+# Tokens of a group in prediction on a CPU, so that its tensors stay in the caches.
+TOKENS_IN_CACHE = 2048
 
 
 class HeadWork(NamedTuple):
@@ -213,7 +215,10 @@ def _groups(
     module = get_shim(model).module
     per_pair = getattr(module, "scores_per_pair", model.get_dim("nO") + 1)
     max_spans = work.max_cells // per_pair
-    for group in batch_windows(lengths, max_spans, shortest=SHORT):
+    in_cache = flat.is_cpu and torch.is_inference_mode_enabled()
+    max_tokens = TOKENS_IN_CACHE if in_cache else None
+    groups = batch_windows(lengths, max_spans, shortest=SHORT, max_tokens=max_tokens)
+    for group in groups:
         position = np.arange(int(lengths[group].max()))
         index = work.plan.flat_start[group][:, None] + position  # (batch, token)
         # Positions after a window's end read the row of zeros.

@@ -102,7 +102,12 @@ def _regions(
 
 
 def batch_windows(
-    lengths: Ints, max_cells: int, *, power: int = 2, shortest: int = 1
+    lengths: Ints,
+    max_cells: int,
+    *,
+    power: int = 2,
+    shortest: int = 1,
+    max_tokens: Optional[int] = None,
 ) -> List[Ints]:
     """Group windows of similar length, so that there is little padding.
 
@@ -111,6 +116,7 @@ def batch_windows(
         limit is a group of its own.
     power (int): 2 if memory grows with pairs of tokens, 1 if it grows with tokens.
     shortest (int): shorter windows count as this long.
+    max_tokens (Optional[int]): limit of windows × longest in a group.
     RETURNS (List[Ints]): window indices of each group, longest windows first.
     """
     order = np.argsort(-lengths, kind="stable")
@@ -118,7 +124,10 @@ def batch_windows(
     first = 0
     while first < len(order):
         longest = max(int(lengths[order[first]]), shortest)
-        size = max(1, max_cells // longest**power)
+        size = max_cells // longest**power
+        if max_tokens is not None:
+            size = min(size, max_tokens // longest)
+        size = max(1, size)
         groups.append(order[first : first + size])
         first += size
     return groups

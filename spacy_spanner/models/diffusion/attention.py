@@ -80,7 +80,7 @@ class DistanceBias(nn.Module):
         bias = start.index_select(0, spans.start.flatten())
         bias = bias + last.index_select(0, spans.last.flatten())
         bias = bias.view(*spans.start.shape, -1, mask.shape[1])
-        return bias.masked_fill(~mask[:, None, None, :], IMPOSSIBLE).transpose(1, 2)
+        return bias.masked_fill_(~mask[:, None, None, :], IMPOSSIBLE).transpose(1, 2)
 
 
 class DenoiserLayer(nn.Module):
