@@ -37,6 +37,12 @@ def test_batch_windows_of_memory_that_grows_with_tokens_bounds_tokens() -> None:
     assert [group.tolist() for group in groups] == [[0, 2], [1, 3]]
 
 
+def test_batch_windows_bounds_tokens_and_cells() -> None:
+    lengths = np.asarray([4, 1, 1, 1, 1])
+    groups = batch_windows(lengths, 3, max_tokens=2)
+    assert [group.tolist() for group in groups] == [[0], [1, 2], [3, 4]]
+
+
 def test_batch_windows_counts_short_windows_as_longer() -> None:
     groups = batch_windows(np.asarray([1, 1, 1]), 8, shortest=2)
     assert [group.tolist() for group in groups] == [[0, 1], [2]]
