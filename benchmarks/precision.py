@@ -50,6 +50,7 @@ def trained(
         epochs = budget["epochs"]
         examples = to_examples(docs)
         train_from_start(nlp, examples, encoder="minilm", epochs=epochs, seed=seed)
+        stored.mkdir(parents=True, exist_ok=True)
         nlp.to_disk(folder)
     # In float32 itself, also if the training was in mixed precision.
     mixed = f"components.{system}.model.tok2vec.mixed_precision"
