@@ -32,7 +32,8 @@ class PlainPrinter(Printer):
 
     def text(self, title: Any = "", text: Any = "", *args: Any, **options: Any) -> Any:
         """Print a message; see `wasabi.Printer.text`."""
-        return super().text(plain(str(title)), plain(str(text)), *args, **options)
+        text = "" if text is None else plain(str(text))
+        return super().text(plain(str(title)), text, *args, **options)
 
     def divider(self, text: str = "", *args: Any, **options: Any) -> Any:
         """Print a line with a title."""
