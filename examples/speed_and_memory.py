@@ -48,6 +48,8 @@ torch.set_num_threads(1)
 nlp = spacy.load("training/first/model-best", exclude=["tagger", "parser", "ner"])
 print(nlp.pipe_names)
 
+# Left out: needs a pipeline with a transformer.
+
 found = []
 with nlp.memory_zone():
     for doc in nlp.pipe(texts[:50]):
