@@ -5,12 +5,13 @@ the machine, is not compared: the pages mark it with a comment.
 """
 
 import contextlib
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Iterator
+from typing import Iterator, Set
 
 import pytest
 
@@ -100,3 +101,28 @@ def test_every_block_of_code_is_run_or_says_why_not(page: Path) -> None:
     assert all(block.title or block.reason for block in files)
     empty = [block for block in blocks if not block.text.strip()]
     assert empty == []
+
+
+def anchors(page: Path) -> Set[str]:
+    """RETURNS: what links to the headings of a page end in."""
+    text = re.sub(r"(?s)```.*?```", "", page.read_text(encoding="utf8"))
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles
+    }
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_links_of_guides_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"(?s)```.*?```|`[^`]*`", "", page.read_text(encoding="utf8"))
+    for link in re.findall(r"\]\((?!http)([^)]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_file(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_index_lists_all_guides() -> None:
+    index = (ROOT / "docs" / "guides" / "index.md").read_text(encoding="utf8")
+    names = {page.name for page in GUIDES} - {"index.md"}
+    assert names <= set(re.findall(r"\]\(([\w.]+)\)", index))
