@@ -34,7 +34,7 @@ def test_exceptions_from_the_scan_have_a_reason() -> None:
                     assert re.search(r"# nosec B\d{3}$", line), path
                     above = "\n".join(lines[max(number - 7, 0) : number])
                     assert re.search(r"^\s*# (?!nosec)", above, re.MULTILINE), path
-    assert found == 5
+    assert found == 6
 
 
 def test_skipped_checks_have_a_reason() -> None:
