@@ -15,6 +15,8 @@ import spacy
 from serve_fastapi import make_app, spans_of
 from steps import run
 
+# Left out: serves until it is stopped.
+
 run("""
 python -m spacy project run corpus
 python -m spacy spanner init-config training/first.cfg --steps 300 --force
