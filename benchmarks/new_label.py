@@ -16,6 +16,7 @@ from common import (
     DROPOUT,
     SPANS_KEY,
     build_pipeline,
+    falling_rates,
     read_corpus,
     to_examples,
     train_from_start,
@@ -109,11 +110,15 @@ def learn_new_label(
     known = [with_labels(doc, old) for doc in parts.test]
     before = f1_by_label(nlp, to_examples(known))
     pipe: Any = nlp.get_pipe(nlp.pipe_names[0])
-    optimizer = nlp.resume_training()
+    nlp.resume_training()
     pipe.add_label(new)
+    # The first training ended with small rates, so that this one must, too.
+    n_steps = budget["epochs"] * -(-len(parts.second) // BATCH)
+    optimizer = falling_rates(nlp, encoder, n_steps)
     for _ in range(budget["epochs"]):
         for batch in minibatch(to_examples(parts.second), BATCH):
             pipe.rehearse(batch, sgd=optimizer, drop=DROPOUT)
+            optimizer.step_schedules()
     after = f1_by_label(nlp, to_examples(parts.test))
     return {
         "before": mean(before.get(label, 0.0) for label in old),
