@@ -18,8 +18,8 @@ OUTSIDE: Dict[str, str] = {
     "benchmarks/RESULTS.md": "benchmarks/results.md",
     "benchmarks/PANEL.md": "benchmarks/panel.md",
 }
-# Pages of docs that the site does not have; see `exclude_docs` in mkdocs.yml.
-EXCLUDED = ("package.md",)
+# Beginnings of what the site does not have of docs; see `exclude_docs` in mkdocs.yml.
+EXCLUDED = ("package.md", "measured/")
 BLOCK = re.compile(r"(?ms)(^ *```.*?^ *```$)")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
@@ -35,7 +35,7 @@ def page_of(path: str) -> Optional[str]:
     """RETURNS (Optional[str]): the page of a file; None if the site has none."""
     page = path.removeprefix("docs/")
     if page != path:
-        return None if page in EXCLUDED else page
+        return None if page.startswith(EXCLUDED) else page
     return OUTSIDE.get(path)
 
 
