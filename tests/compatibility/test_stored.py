@@ -25,7 +25,7 @@ SAME_SCORE, SAME_WEIGHT = 1e-6, 1e-5
 
 # Adding the same number to the scores of all keys changes nothing, so the gradient of
 # this bias is rounding, which AdamW scales up to whole steps.
-WITHOUT_GRADIENT = "attention.self.key.bias"
+WITHOUT_GRADIENT = "key.bias"
 
 
 def weights_of(nlp: Language) -> Dict[str, np.ndarray]:
