@@ -1,14 +1,16 @@
-"""F1 by the number of annotated sentences, chosen by `spanner select` or at random.
+"""F1 by the amount of annotated text, chosen by `spanner select` or at random.
 
 python benchmarks/active_selection.py DATA --dataset genia --seeds 0,1,2 --parts FOLDER
 
-Each round writes a file to FOLDER; what exists is not repeated.
+All ways of choosing have the same budget in words, because long sentences take longer
+to annotate; the number of sentences is counted. Every training writes a file to FOLDER;
+what exists is not repeated.
 """
 
 import random
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 import typer
 from common import (
@@ -18,6 +20,7 @@ from common import (
     to_examples,
     train_from_start,
 )
+from corpora import draw
 from measuring import write_json
 from options import DATA, DATASET, ENCODER
 from spacy.language import Language
@@ -28,10 +31,18 @@ from wasabi import table
 from spacy_spanner.evaluation.tables import mean_and_spread
 from spacy_spanner.files import read_json
 from spacy_spanner.jobs.annotate.messages import Document
-from spacy_spanner.jobs.choosing import select_texts
+from spacy_spanner.jobs.choosing import expect_errors
 from spacy_spanner.jobs.search.one_trial import scores_of
+from spacy_spanner.review.candidates import find_scored_source
+from spacy_spanner.review.selection import Preferences, choose
 
-SELECT, RANDOM, ALL = "select", "random", "all"
+RANDOM, ALL = "random", "all"
+WAYS: Dict[str, Preferences] = {
+    "errors": Preferences(repetition=1.0),
+    "errors, diverse": Preferences(),
+    "errors per word, diverse": Preferences(per_token=True),
+}
+BATCH = 8
 
 
 def unannotated(doc: Doc) -> Doc:
@@ -40,95 +51,151 @@ def unannotated(doc: Doc) -> Doc:
     return Doc(doc.vocab, words=words, spaces=spaces)
 
 
+class Budget(NamedTuple):
+    """How pipelines are trained.
+
+    encoder (str): a key of `ENCODERS`.
+    epochs (int): of each training.
+    min_steps (int): steps of a training on little text at least.
+    """
+
+    encoder: str
+    epochs: int
+    min_steps: int
+
+    def train(self, docs: Sequence[Doc], seed: int) -> Language:
+        """RETURNS (Language): a pipeline that is trained on documents."""
+        nlp = build_pipeline("span_biaffine", self.encoder)
+        batches = -(-len(docs) // BATCH)
+        epochs = max(self.epochs, -(-self.min_steps // batches))
+        options: Any = {"encoder": self.encoder, "epochs": epochs, "seed": seed}
+        train_from_start(nlp, to_examples(docs), batch_size=BATCH, **options)
+        return nlp
+
+
+class Curve:
+    """A text that is annotated step by step, as if it was not annotated yet.
+
+    docs (Sequence[Doc]): the annotated documents.
+    test (Sequence[Example]): the examples to score.
+    budget (Budget): of each training.
+    way (str): a key of `WAYS`, `RANDOM` or `ALL`.
+    seed (int): of the trainings, and of the order of the documents.
+    """
+
+    def __init__(
+        self,
+        docs: Sequence[Doc],
+        test: Sequence[Example],
+        budget: Budget,
+        way: str,
+        seed: int,
+    ) -> None:
+        self.docs, self.test, self.budget = docs, test, budget
+        self.way, self.seed = way, seed
+        self.known: List[int] = []
+        self.nlp: Optional[Language] = None
+        self.order = list(range(len(docs)))
+        random.Random(seed).shuffle(self.order)
+
+    def extend(self, n_words: int) -> None:
+        """Annotate more documents. The first ones are the same for every way."""
+        order = self.order
+        if self.way in WAYS and self.known:
+            self.nlp = self.nlp or self.train()
+            order = self.known + self.by_gain(self.nlp)
+        self.known = self.within(order, n_words)
+
+    def by_gain(self, nlp: Language) -> List[int]:
+        """RETURNS (List[int]): the other documents, in the order of choice."""
+        left = [place for place in self.order if place not in set(self.known)]
+        pool = [Document(str(n), doc=unannotated(self.docs[n])) for n in left]
+        decisions, sizes = expect_errors(nlp, pool, find_scored_source(nlp, SPANS_KEY))
+        chosen = choose(decisions, sizes, len(left), WAYS[self.way])
+        return [left[one.place] for one in chosen]
+
+    def within(self, order: Sequence[int], n_words: int) -> List[int]:
+        """RETURNS (List[int]): the first documents, up to a number of words."""
+        known, total = [], 0
+        for place in order:
+            if total >= n_words:
+                break
+            known.append(place)
+            total += len(self.docs[place])
+        return known
+
+    def train(self) -> Language:
+        """RETURNS (Language): a pipeline that knows what is annotated."""
+        return self.budget.train([self.docs[n] for n in self.known], self.seed)
+
+    def score(self) -> Dict[str, Any]:
+        """RETURNS (Dict[str, Any]): F1 with the known documents, and their sizes."""
+        self.nlp = self.train()
+        scores = scores_of(self.nlp, self.test, SPANS_KEY)
+        words = sum(len(self.docs[place]) for place in self.known)
+        row = {"way": self.way, "seed": self.seed, "sentences": len(self.known)}
+        return {**row, "words": words, "f": scores["f"], "known": self.known}
+
+    def run(self, shares: Sequence[float], parts: Path) -> Iterator[Dict[str, Any]]:
+        """YIELDS (Dict[str, Any]): the row of each share of the words."""
+        total = sum(map(len, self.docs))
+        for place, share in enumerate(shares):
+            # The first point of all curves is the same.
+            way = RANDOM if place == 0 and self.way in WAYS else self.way
+            name = way.replace(", ", "-").replace(" ", "_")
+            path = parts / f"{name}-{self.seed}-{share}.json"
+            if not path.exists():
+                self.extend(round(share * total))
+                write_json(path, self.score())
+            elif self.nlp is not None:
+                self.nlp = None  # it knows less than the file
+            row = read_json(path)["results"]
+            self.known = row["known"]
+            yield {**row, "way": self.way, "share": share}
+
+
 def main(
     data: Path = DATA,
     dataset: str = DATASET,
     encoder: str = ENCODER,
     seeds: str = typer.Option("0,1,2", help="Comma-separated seeds"),
-    sizes: str = typer.Option(
-        "0.05,0.1,0.2,0.3,0.45,0.6", help="Annotated shares of the sentences"
-    ),
-    epochs: int = typer.Option(10, help="Epochs of each training"),
+    shares: str = typer.Option("0.1,0.3,0.6", help="Annotated shares of the words"),
+    sentences: int = typer.Option(0, help="Sentences to draw; 0 for all"),
+    test_sentences: int = typer.Option(0, help="Sentences to test on; 0 for all"),
+    epochs: int = typer.Option(6, help="Epochs of each training"),
+    min_steps: int = typer.Option(300, help="Steps of each training at least"),
     parts: Path = typer.Option(..., help="Folder for the results"),
 ) -> None:
-    """Train with more and more sentences, chosen in two ways, and with all of them."""
+    """Train with more and more text, chosen in several ways, and with all of it."""
     corpus = read_corpus(dataset, data, build_pipeline("encoder", encoder))
     docs = [doc for doc in corpus.train if len(doc)]
-    numbers = [round(float(share) * len(docs)) for share in sizes.split(",")]
+    docs = draw(docs, sentences or len(docs), seed=0)
+    test = to_examples(draw(corpus.test, test_sentences or len(corpus.test), seed=0))
+    budget = Budget(encoder, epochs, min_steps)
+    points = [float(share) for share in shares.split(",")]
     rows: List[Dict[str, Any]] = []
     for seed in map(int, seeds.split(",")):
-        simulation = Simulation(docs, to_examples(corpus.test), encoder, epochs, seed)
-        for way in (SELECT, RANDOM, ALL):
-            known: List[int] = []
-            for number in [len(docs)] if way == ALL else numbers:
-                path = parts / f"{dataset}-{way}-{seed}-{number}.json"
-                if not path.exists():
-                    known = simulation.extend(way, known, number)
-                    write_json(path, simulation.score(way, known))
-                row = read_json(path)["results"]
-                known = row["known"]
+        for way in (ALL, RANDOM, *WAYS):
+            curve = Curve(docs, test, budget, way, seed)
+            for row in curve.run([1.0] if way == ALL else points, parts / dataset):
                 rows.append(row)
-                print(f"{way}, seed {seed}, {number} sentences: F1 {row['f']:.3f}")
-    show(rows, len(docs))
+                print(f"{way}, seed {seed}, {row['share']:.0%}: F1 {row['f']:.3f}")
+    show(rows)
 
 
-class Simulation(NamedTuple):
-    """Annotation of a corpus, as if it was not annotated yet.
-
-    docs (Sequence[Doc]): the annotated documents.
-    test (Sequence[Example]): the examples to score.
-    encoder, epochs, seed: of each training; the seed also shuffles the documents.
-    """
-
-    docs: Sequence[Doc]
-    test: Sequence[Example]
-    encoder: str
-    epochs: int
-    seed: int
-
-    def extend(self, way: str, known: List[int], number: int) -> List[int]:
-        """RETURNS (List[int]): `number` documents, among them those that are known. The
-        first ones are the same for every way.
-        """
-        order = list(range(len(self.docs)))
-        random.Random(self.seed).shuffle(order)
-        if way != SELECT or not known:
-            return order[:number]
-        left = [place for place in order if place not in set(known)]
-        pool = [Document(str(n), doc=unannotated(self.docs[n])) for n in left]
-        nlp = self.train(known)
-        found = select_texts(nlp, pool, number - len(known), key=SPANS_KEY)
-        return known + [int(task.about["id"]) for task in found.tasks]
-
-    def train(self, known: Sequence[int]) -> Language:
-        """RETURNS (Language): a pipeline that is trained on the known documents."""
-        nlp = build_pipeline("span_biaffine", self.encoder)
-        examples = to_examples([self.docs[place] for place in known])
-        budget: Any = {"epochs": self.epochs, "seed": self.seed}
-        train_from_start(nlp, examples, encoder=self.encoder, **budget)
-        return nlp
-
-    def score(self, way: str, known: List[int]) -> Dict[str, Any]:
-        """RETURNS (Dict[str, Any]): F1 with the known documents, and their sizes."""
-        scores = scores_of(self.train(known), self.test, SPANS_KEY)
-        tokens = sum(len(self.docs[place]) for place in known)
-        row = {"way": way, "seed": self.seed, "number": len(known), "tokens": tokens}
-        return {**row, "f": scores["f"], "known": known}
-
-
-def show(rows: Sequence[Dict[str, Any]], n_docs: int) -> None:
-    """Print a row for each number of sentences."""
-    header = ("sentences", "share", "select", "its tokens", "random", "its tokens")
+def show(rows: Sequence[Dict[str, Any]]) -> None:
+    """Print a row for each way and share."""
+    header = ("chosen by", "words", "sentences", "F1")
     lines = []
-    for number in sorted({row["number"] for row in rows}):
-        cells = [str(number), f"{number / n_docs:.0%}"]
-        ways = (ALL, ALL) if number == n_docs else (SELECT, RANDOM)
-        for way in ways:
-            found = [r for r in rows if (r["way"], r["number"]) == (way, number)]
-            scores, tokens = [r["f"] for r in found], [r["tokens"] for r in found]
+    for share in sorted({row["share"] for row in rows}):
+        for way in (RANDOM, *WAYS, ALL):
+            found = [r for r in rows if (r["way"], r["share"]) == (way, share)]
+            if not found:
+                continue
+            scores, sizes = ([r[x] for r in found] for x in ("f", "sentences"))
             sd = stdev(scores) if len(scores) > 1 else None
-            cells += [mean_and_spread(mean(scores), sd), f"{mean(tokens):.0f}"]
-        lines.append(cells)
+            f = mean_and_spread(mean(scores), sd)
+            lines.append([way, f"{share:.0%}", f"{mean(sizes):.0f}", f])
     print(table(lines, header=header, divider=True))
 
 

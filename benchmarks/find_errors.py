@@ -1,35 +1,31 @@
 """How many planted errors `spanner find-errors` ranks first.
 
-python benchmarks/find_errors.py DATA --dataset genia --rate 0.01
-python benchmarks/find_errors.py DATA --dataset wnut17 --rate 0.05
+python benchmarks/find_errors.py DATA --dataset genia --rate 0.01 --parts FOLDER
+python benchmarks/find_errors.py DATA --dataset wnut17 --rate 0.05 --parts FOLDER
 
-Errors that the corpus had before count as mistakes of the ranking.
+Errors that the corpus had before count as mistakes of the ranking. With cleanlab
+installed, its method for tokens is compared. The predictions of every fold are written
+to --parts; what exists is not repeated.
 """
 
 import random
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
 import typer
-from common import (
-    SPANS_KEY,
-    build_pipeline,
-    read_corpus,
-    to_examples,
-    train_from_start,
-)
+from common import SPANS_KEY, build_pipeline, read_corpus
+from error_folds import cross_validate
+from error_rankings import Held, Ranked, rankings
 from measuring import write_json
 from options import DATA, DATASET, ENCODER, OUTPUT
 from spacy.tokens import Doc, Span
 from wasabi import table
 
-from spacy_spanner.evaluation.counts import Reading, SpanKey
+from spacy_spanner.evaluation.counts import SpanKey
 from spacy_spanner.evaluation.matching import overlap_ratio
 from spacy_spanner.jobs.folds.cross_validation import Folds
-from spacy_spanner.review.candidates import read_candidates
-from spacy_spanner.review.suspicions import absences, rank_suspicions
 
 KINDS = ("missing", "spurious", "label", "boundary", "inconsistent")
 FIRST = 100
@@ -45,14 +41,6 @@ class Planted(NamedTuple):
     kind: str
     old: Optional[SpanKey]
     new: Optional[SpanKey]
-
-
-class Ranked(NamedTuple):
-    """A place of a ranking: an annotated span, and what is proposed instead."""
-
-    doc: int
-    gold: Optional[SpanKey]
-    proposed: Optional[SpanKey]
 
 
 class Planter:
@@ -127,52 +115,6 @@ class Planter:
         return Planted(doc, "spurious", None, (start, end, label))
 
 
-def cross_validate(
-    docs: Sequence[Doc], *, encoder: str, folds: Folds, epochs: int
-) -> List[Reading]:
-    """RETURNS (List[Reading]): annotation and held-out candidates of all documents."""
-    fold_of = folds.of(len(docs))
-    examples = to_examples(docs)
-    found: Dict[int, Reading] = {}
-    for fold in range(folds.number):
-        nlp = build_pipeline("span_biaffine", encoder)
-        known = [eg for eg, number in zip(examples, fold_of) if number != fold]
-        train_from_start(nlp, known, encoder=encoder, epochs=epochs, seed=folds.seed)
-        held_out = [place for place, number in enumerate(fold_of) if number == fold]
-        readings = read_candidates(nlp, [examples[place] for place in held_out])
-        found.update(zip(held_out, readings))
-    return [found[place] for place in range(len(docs))]
-
-
-def by_loss(words: Any, readings: Sequence[Reading], *, seed: int) -> List[Ranked]:
-    """RETURNS (List[Ranked]): by the scores alone: low ones of annotated spans, high
-    ones of others.
-    """
-    rows = []
-    for doc, reading in enumerate(readings):
-        for span in reading.gold:
-            score = reading.predicted.get(span) or 0.0
-            rows.append((1 - score, Ranked(doc, span, None)))
-        for span in absences(reading):
-            rows.append((reading.predicted[span] or 0.0, Ranked(doc, None, span)))
-    random.Random(seed).shuffle(rows)  # ties
-    return [place for _, place in sorted(rows, key=lambda row: -row[0])]
-
-
-def by_suspicion(
-    words: Sequence[Sequence[str]], readings: Sequence[Reading], *, seed: int
-) -> List[Ranked]:
-    """RETURNS (List[Ranked]): as `spanner find-errors` ranks."""
-    ranked = rank_suspicions(words, readings, seed=seed)
-    return [Ranked(one.doc, one.gold, one.proposed) for one in ranked]
-
-
-RANKINGS: Dict[str, Callable[..., List[Ranked]]] = {
-    "find-errors": by_suspicion,
-    "loss alone": by_loss,
-}
-
-
 def points_at(place: Ranked, error: Planted) -> bool:
     """RETURNS (bool): whether a place of a ranking leads a reviewer to an error: it is
     the wrong span, or proposes nearly the one that is gone.
@@ -215,6 +157,7 @@ def main(
     folds: int = typer.Option(3, help="Number of folds"),
     epochs: int = typer.Option(3, help="Epochs of each training"),
     seed: int = typer.Option(0, help="Seed of the errors, the folds and the ranking"),
+    parts: Path = typer.Option(..., help="Folder for the predictions of the folds"),
     output: Optional[Path] = OUTPUT,
 ) -> None:
     """Plant errors into the train split, and look for them."""
@@ -226,25 +169,23 @@ def main(
     for doc, spans in zip(docs, planter.gold):
         rows = sorted(spans)
         doc.spans[SPANS_KEY] = [Span(doc, s, e, label=label) for s, e, label in rows]
-    start = time.process_time()
-    options = {"encoder": encoder, "folds": Folds(folds, seed), "epochs": epochs}
-    readings = cross_validate(docs, **options)  # type: ignore[arg-type]
-    seconds = time.process_time() - start
+    options: Any = {"encoder": encoder, "folds": Folds(folds, seed), "epochs": epochs}
+    store = parts / f"{dataset}-{encoder}-{rate}-{folds}-{epochs}-{seed}"
+    readings, taggings = cross_validate(docs, store=store, **options)
     words = [[token.text for token in doc] for doc in docs]
+    held = Held(words, readings, taggings, seed)
     results = []
-    for name, rank in RANKINGS.items():
+    for name, rank in rankings():
         start = time.process_time()
-        row: Dict[str, Any] = {"ranking": name}
-        row.update(score(rank(words, readings, seed=seed), planted))
+        row = {"ranking": name, **score(rank(held), planted)}
         results.append({**row, "seconds": time.process_time() - start})
     shown = [[r["ranking"], *(f"{100 * r[x]:.0f}" for x in columns())] for r in results]
     print(f"{dataset}: {len(planter.every)} spans, {len(planted)} errors")
-    print(f"training and prediction: {seconds:.0f} s of processor time")
     print(table(shown, header=("ranking", *columns()), divider=True))
     if output is not None:
         setup = {"dataset": dataset, "encoder": encoder, "rate": rate, "epochs": epochs}
         setup.update(folds=folds, seed=seed, errors=len(planted))
-        write_json(output, results, setup=setup, seconds=seconds)
+        write_json(output, results, setup=setup)
 
 
 def columns() -> List[str]:

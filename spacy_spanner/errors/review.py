@@ -70,4 +70,15 @@ class ReviewWarnings:
     SW180 = (
         "{docs} of {total} documents are not annotated under '{key}' and were left out."
     )
+    SW181 = (
+        "The predictions hardly agree with the annotation: the best F1, at any "
+        "threshold, is {f}. The ranking is then little better than chance. "
+        "{advice}"
+    )
+    SW182 = (
+        "{number} scores in {file} are not between 0 and 1, such as {example}. They "
+        "are kept, but --min-score, select and find-errors read scores as "
+        "probabilities. Convert them before: divide percentages by 100, and apply "
+        "the sigmoid to log-odds."
+    )
     SW230 = "{lost} spans of {path} cannot be read, and count as missing: {examples}."

@@ -1,13 +1,13 @@
 """Choose which texts to annotate next, and write them with their predictions."""
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from spacy.language import Language
 
 from ..corpus.tasks import Task, write_tasks
 from ..errors import Errors
-from ..evaluation.predicting import Track, lowered_threshold, untracked
+from ..evaluation.predicting import SpanSource, Track, lowered_threshold, untracked
 from ..files import staged_folder
 from ..review.candidates import find_scored_source, without_scores
 from ..review.reports import write_jsonl
@@ -91,6 +91,30 @@ def select_texts(
     """
     source = find_scored_source(nlp, key)
     _check_labels(preferences, source.pipe)
+    pool, sizes = expect_errors(nlp, documents, source, track=track)
+    chosen = choose(pool, sizes, number, preferences)
+    predicted = nlp.pipe(_input(documents[one.place]) for one in chosen)
+    tasks = [
+        Task(doc, _about(documents[one.place], one, rank))
+        for rank, (doc, one) in enumerate(zip(predicted, chosen), start=1)
+    ]
+    return Selected(source.key, tasks, len(pool))
+
+
+def expect_errors(
+    nlp: Language,
+    documents: Sequence[Document],
+    source: SpanSource,
+    *,
+    track: Track = untracked,
+) -> Tuple[List[List[Decision]], List[int]]:
+    """Predict documents with a low threshold.
+
+    source (SpanSource): the component; see `find_scored_source`.
+    RETURNS (Tuple[List[List[Decision]], List[int]]): the decisions about the candidates
+        of each document, and its number of tokens.
+    RAISES (ValueError): SP185 for a component without scores.
+    """
     pool: List[List[Decision]] = []
     sizes: List[int] = []
     with lowered_threshold(source, FLOOR, keep_all=True):
@@ -101,13 +125,7 @@ def select_texts(
                 raise ValueError(without_scores(source))
             pool.append(decisions)
             sizes.append(len(doc))
-    chosen = choose(pool, sizes, number, preferences)
-    predicted = nlp.pipe(_input(documents[one.place]) for one in chosen)
-    tasks = [
-        Task(doc, _about(documents[one.place], one, rank))
-        for rank, (doc, one) in enumerate(zip(predicted, chosen), start=1)
-    ]
-    return Selected(source.key, tasks, len(pool))
+    return pool, sizes
 
 
 def _input(document: Document) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,21 @@ def test_documents_without_annotation_are_left_out(
     DocBin(docs=docs).to_disk(data)
     with pytest.warns(UserWarning, match=r"SW180.*1 of 4"):
         run("find-errors", data, "--model", model, "-o", tmp_path / "out")
+
+
+def test_predictions_that_know_nothing_are_warned_of(
+    model: str, data: Path, tmp_path: Path
+) -> None:
+    nlp = trained("span_biaffine")
+    other = [(text, [(0, 1, "DRUG")]) for text, _ in NESTED[:3]]
+    write_corpus(tmp_path, nlp, other)
+    words = ("find-errors", data, "--model", model, "-o", tmp_path / "out")
+    with pytest.warns(UserWarning, match=r"SW181.* 0\.00.*labels of the data"):
+        run(*words)
+    write_corpus(tmp_path, nlp, WRONG)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(*words)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Predictions of other tools become training data, and keep their scores."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -144,6 +145,27 @@ def test_spans_without_a_score_are_kept_and_certain(tmp_path: Path, score: Any) 
     assert scores(doc) == [1.0, 0.4]
 
 
+@pytest.mark.parametrize("score", [93.0, "1.01", -3.5])
+def test_scores_that_are_no_probabilities_are_kept_with_a_warning(
+    tmp_path: Path, score: Any
+) -> None:
+    """Percent, or the outputs of a model before its sigmoid."""
+    item = {"text": TEXT, "spans": [{**ANA, "label": "person", "score": score}]}
+    path = save(tmp_path, item, item)
+    with pytest.warns(UserWarning, match=r"SW182.* 2 scores in a\.jsonl"):
+        docs = convert(path, from_key="", predictions=True)
+    assert [scores(doc) for doc in docs] == [[float(score)]] * 2
+
+
+def test_scores_that_are_rounded_beyond_limits_need_no_warning(tmp_path: Path) -> None:
+    places = zip((ANA, COURT), (1.0000002, 0.0))
+    spans = [{**place, "label": "person", "score": score} for place, score in places]
+    path = save(tmp_path, {"text": TEXT, "spans": spans})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(scores(converted(path))) == 2
+
+
 def test_scores_written_as_strings_are_scores(tmp_path: Path) -> None:
     spans = [{**ANA, "label": "person", "score": "0.1"}, GLINER["entities"][1]]
     path = save(tmp_path, {"text": TEXT, "spans": spans})
@@ -156,11 +178,6 @@ def test_annotation_by_hand_has_no_scores(tmp_path: Path) -> None:
     doc = converted(save(tmp_path, item))
     assert spans_of(doc) == PLACES[:1]
     assert "scores" not in doc.spans["ents"].attrs
-
-
-def test_negative_scores_are_kept_without_a_minimum(tmp_path: Path) -> None:
-    item = {"text": TEXT, "spans": [{**ANA, "label": "person", "score": -3.5}]}
-    assert scores(converted(save(tmp_path, item))) == [-3.5]
 
 
 def test_scores_survive_the_way_to_jsonl_and_back(tmp_path: Path) -> None:

@@ -287,13 +287,15 @@ def test_parallel_training_compares_numbers_of_processes(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_find_errors_finds_planted_errors(data: Path, tmp_path: Path) -> None:
-    output = tmp_path / "errors.json"
-    options = ("--rate", 0.05, "--epochs", 4, "--output", output)
-    suspicion, loss = run("find_errors.py", data, *options)
+    output, parts = tmp_path / "errors.json", tmp_path / "parts"
+    options = ("--rate", 0.05, "--epochs", 4, "--parts", parts, "--output", output)
+    suspicion, loss, *others = run("find_errors.py", data, *options)
     assert [suspicion["ranking"], loss["ranking"]] == ["find-errors", "loss alone"]
+    assert all(row["ranking"].startswith("cleanlab") for row in others)
     # 120 entities, and 6 errors of each kind.
     assert suspicion["recall"] > 0.5
     assert 0.15 <= suspicion["precision"] <= 0.31
+    assert len([*parts.glob("*/fold-*.json")]) == 3
 
 
 @pytest.mark.slow
@@ -301,21 +303,27 @@ def test_active_selection_continues_where_it_stopped(
     data: Path, tmp_path: Path
 ) -> None:
     script = BENCHMARKS / "active_selection.py"
-    words = [data, "--seeds", 0, "--sizes", "0.2,0.5", "--epochs", 1]
-    words += ["--parts", tmp_path]
+    words = [data, "--seeds", 0, "--shares", "0.2,0.5", "--epochs", 1]
+    words += ["--min-steps", 1, "--parts", tmp_path]
     first = run_script(script, *words)
     assert first.returncode == 0, first.stderr
-    files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    assert len(files) == 5
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*")}
+    assert len(files) == 6
     second = run_script(script, *words)
-    assert files == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert files == {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*")}
     assert first.stdout == second.stdout
     rows = {path.stem: json.loads(path.read_text("utf8"))["results"] for path in files}
     known = {name: row["known"] for name, row in rows.items()}
-    assert known["genia-select-0-8"] == known["genia-random-0-8"]
-    assert known["genia-select-0-20"][:8] == known["genia-select-0-8"]
-    assert len(set(known["genia-select-0-20"])) == 20
-    assert len(known["genia-all-0-40"]) == 40
+    assert known["errors-diverse-0-0.5"][:8] == known["random-0-0.2"]
+    # All sentences have six words.
+    assert {name: len(set(places)) for name, places in known.items()} == {
+        "all-0-1.0": 40,
+        "random-0-0.2": 8,
+        "random-0-0.5": 20,
+        "errors-0-0.5": 20,
+        "errors-diverse-0-0.5": 20,
+        "errors_per_word-diverse-0-0.5": 20,
+    }
 
 
 def test_every_benchmark_finds_what_it_imports() -> None:

@@ -18,11 +18,13 @@ Ends are exclusive in all of them. `sentences` may contain the first character o
 """
 
 import re
+import warnings
 from bisect import bisect_right
 from math import isfinite
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from ...errors import Warnings
 from ..markup import same_text
 from ..options import ReadOptions
 from ..records import DIFFERENT, Lost, Mention, Note, Record
@@ -36,6 +38,8 @@ LABEL_KEYS = ("labels", "label", "entity_group")
 SCORE_KEYS = ("score", "confidence")
 # Interfaces of Prodigy that ask whether the spans of a text are right.
 BINARY_VIEWS = ("ner", "spans")
+# How far single precision may move a score beyond 0 or 1.
+ROUNDING = 1e-6
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -47,10 +51,12 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     note (Note): called with the numbers of skipped documents and annotations, and of
         tasks that have only predictions.
     YIELDS (Record): documents, with the tokens of the file, if any.
-    RAISES (ValueError): SP001 if an object is broken.
+    RAISES (ValueError): SP001 if an object is broken. Warns (SW182) of scores that are
+        no probabilities.
     """
     added = int(options.ends == "inclusive")
     skipped = further = predicted = 0
+    odd: List[float] = []
     for item in read_json_items(path, options.encoding):
         value, n_further, is_predicted = shape(
             item, path.name, predictions=options.predictions
@@ -62,7 +68,12 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
             skipped += 1
             continue
         record = _to_record(value, item.line, added, path.name)
+        odd += no_probabilities(record)
         yield _answered(record, answer) if is_binary else record
+    if odd:
+        warnings.warn(
+            Warnings.SW182.format(number=len(odd), file=path.name, example=odd[0])
+        )
     if skipped:
         note(f"{path.name}: {skipped} rejected or ignored documents were skipped")
     if further:
@@ -111,6 +122,12 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
         sentence_starts=_sentence_starts(value.get("sentences"), source, line),
         lost=lost,
     )
+
+
+def no_probabilities(record: Record) -> List[float]:
+    """RETURNS (List[float]): scores that are not between 0 and 1."""
+    scores = [one.score for one in record.mentions or () if one.score is not None]
+    return [one for one in scores if not -ROUNDING <= one <= 1 + ROUNDING]
 
 
 def locate(

@@ -16,6 +16,7 @@ from ...corpus.tasks import write_tasks
 from ...errors import Warnings
 from ...evaluation.counts import Reading
 from ...evaluation.predicting import Track, find_source, read_corpus, untracked
+from ...evaluation.thresholds import best_threshold, f_objective
 from ...files import staged_folder, write_text
 from ...review.candidates import find_scored_source, read_candidates
 from ...review.reports import Reviewed, as_rows, review_tasks, write_csv, write_jsonl
@@ -24,6 +25,14 @@ from ...review.suspicions import rank_suspicions
 from .cross_validation import CrossValidation, Folds, predict_held_out, train_folds
 
 REVIEW = "review"
+# Predictions with a lower F1 hardly tell errors from annotation.
+LOWEST_F = 0.1
+TRAIN_LONGER = (
+    "Train longer: raise training.max_steps, training.max_epochs and training.patience "
+    "of the config, and use another --output, because finished folds are not trained "
+    "again."
+)
+OTHER_MODEL = "Use a model with the labels of the data that is trained longer."
 
 
 class Found(NamedTuple):
@@ -65,6 +74,7 @@ def search_by_folds(
     fold_of = folds.of(len(docs))
     models = train_folds(docs, fold_of, setup, tell=tell)
     readings = predict_held_out(fold_of, models, key, setup.output, track=track)
+    warn_of_chance(readings, TRAIN_LONGER)
     return _ranked(data, key, examples, readings, folds.seed)
 
 
@@ -82,7 +92,16 @@ def search_by_model(
     key = find_source(nlp, key).key
     examples = _read(data, nlp, key)
     readings = read_candidates(nlp, examples, key, track=track)
+    warn_of_chance(readings, OTHER_MODEL)
     return _ranked(data, key, examples, readings, seed)
+
+
+def warn_of_chance(readings: Sequence[Reading], advice: str) -> None:
+    """Warn (SW181) of predictions that know too little to judge the annotation by."""
+    best = best_threshold(readings, f_objective())
+    if best.f < LOWEST_F:
+        message = Warnings.SW181.format(f=f"{best.f:.2f}", advice=advice)
+        warnings.warn(message, stacklevel=3)
 
 
 def _read(data: Path, nlp: Language, key: str) -> List[Example]:
