@@ -11,8 +11,9 @@ import typer
 from datasets import ROOT
 from spacy.util import registry
 
+from spacy_spanner.pipeline.ensemble import EnsembleSettings
 from spacy_spanner.pipeline.factories import codec_types
-from spacy_spanner.settings import SpanSettings, describe
+from spacy_spanner.settings import SpanSettings, defaults_of, describe
 
 PAGE = ROOT / "docs" / "settings.md"
 ENCODERS = ("Transformer", "Features", "BiLSTM")
@@ -97,6 +98,9 @@ def make_page() -> str:
     ]
     for factory in sorted(codec_types):
         lines += model_section(factory)
+    lines.append("\n## `span_ensemble`")
+    lines.append("\nIt has only these settings; see [ensemble.md](ensemble.md).")
+    lines += to_table(EnsembleSettings, defaults_of(EnsembleSettings))
     lines.append("\n# Encoders")
     for name in ENCODERS:
         lines += encoder_section(name)

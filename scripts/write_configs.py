@@ -11,6 +11,7 @@ import typer
 from wasabi import msg
 
 from spacy_spanner.files import write_text
+from spacy_spanner.preflight.ensemble_configs import ensemble_configs
 from spacy_spanner.preflight.recipes import TABLE, make_config, read_table, recipes
 
 FOLDER = Path(__file__).resolve().parents[1] / "configs"
@@ -21,7 +22,8 @@ def make_configs(table: Path = TABLE) -> Dict[str, str]:
     """RETURNS (Dict[str, str]): the texts of all configs, by path in their folder."""
     content = read_table(table)
     columns = content["columns"]
-    return {one.path: make_config(one, columns, SOURCE) for one in recipes(content)}
+    texts = {one.path: make_config(one, columns, SOURCE) for one in recipes(content)}
+    return {**texts, **dict(ensemble_configs(content, SOURCE))}
 
 
 def main(

@@ -10,6 +10,7 @@ from spacy.training import Corpus, Example
 from ..encoders.surroundings import copy_neighbours
 from ..errors import Errors
 from ..pipeline.component import SpanRecognizer
+from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.shared_keys import group_written_by
 from ..settings import DEFAULT_SPANS_KEY
 from .counts import Reading
@@ -59,8 +60,16 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
         for written in [group_written_by(pipe)]
         if written is not None
     ]
+    # What is joined is not the result of the pipeline.
+    joined = {
+        member
+        for source in sources
+        if isinstance(source.pipe, SpanEnsemble)
+        for member in source.pipe.member_keys
+    }
     if key is not None:
         return ([s for s in sources if s.key == key] or [SpanSource(key)])[-1]
+    sources = [source for source in sources if source.key not in joined]
     keys = sorted({source.key for source in sources})
     if len(keys) != 1:
         pipeline = ", ".join(nlp.pipe_names) or "no component"

@@ -8,10 +8,12 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.overrides import record_settings
 from ..pipeline.temperature import fit_temperature
 from . import predicting
 from .counts import Reading, by_type, count_groups
+from .ensemble_tuning import tune_members
 from .scorer import score_spans
 from .thresholds import (
     CURVE_FLOOR,
@@ -108,8 +110,12 @@ def _choose_settings(
     goal: Goal,
     track: predicting.Track,
 ) -> None:
-    """Set the temperature, then the thresholds for calibrated scores."""
+    """Set the weights of an ensemble, the temperature, and then the thresholds for
+    calibrated scores.
+    """
     cfg = source.pipe.cfg
+    if isinstance(source.pipe, SpanEnsemble):
+        tune_members(nlp, source.pipe, dev, track=track)
     if goal.temperature and "temperature" in cfg:
         cfg["temperature"] = 1.0
         spans = scored_spans(_unfiltered(nlp, source, dev, track))
@@ -122,7 +128,7 @@ def _choose_settings(
 
 def read_settings(source: predicting.SpanSource) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): the component's settings that `tune` may change."""
-    names = ("threshold", "label_thresholds", "temperature")
+    names = ("threshold", "label_thresholds", "temperature", "weights", "temperatures")
     return {name: source.pipe.cfg[name] for name in names if name in source.pipe.cfg}
 
 

@@ -10,9 +10,8 @@ import spacy
 import srsly
 import typer
 from spacy.tokens import DocBin
-from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
-from spacy.util import load_config
+from spacy.util import load_config, resolve_dot_names
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = sorted((ROOT / "configs").rglob("*.cfg"))
@@ -195,7 +194,8 @@ def test_config_initializes_and_takes_a_step(
     overrides.update(tiny_encoders(config, tiny_bert))
     config = load_config(path, overrides=overrides)
     nlp = init_nlp(config)
-    examples = list(Corpus(corpus)(nlp))
+    (reader,) = resolve_dot_names(config.interpolate(), ["corpora.train"])
+    examples = list(reader(nlp))
     losses = nlp.update(
         examples,
         sgd=nlp.create_optimizer(),

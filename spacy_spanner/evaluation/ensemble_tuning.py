@@ -1,0 +1,52 @@
+"""Fit the weights of an ensemble, and calibrate the scores of its members."""
+
+from typing import List
+
+import numpy as np
+from spacy.language import Language
+from spacy.training import Example
+
+from ..pipeline.ensemble import SpanEnsemble, check_members
+from ..pipeline.joining import calibrated, collect_votes, fit_weights
+from ..pipeline.temperature import fit_temperature
+from .predicting import Track, predict, untracked
+from .scorer import read_example
+
+
+def tune_members(
+    nlp: Language,
+    ensemble: SpanEnsemble,
+    examples: List[Example],
+    *,
+    track: Track = untracked,
+) -> None:
+    """Set `temperatures` and `weights` by the likelihood of the gold.
+
+    nlp (Language): the pipeline with the ensemble and its members.
+    ensemble (SpanEnsemble): its settings are changed.
+    examples (List[Example]): documents with gold under the key of the ensemble.
+    RAISES (ValueError): see `check_members`.
+    """
+    check_members(nlp, ensemble)
+    cfg, kept = ensemble.cfg, ensemble.cfg["keep_members"]
+    cfg["keep_members"] = True
+    try:
+        predicted = predict(nlp, examples, track=track)
+    finally:
+        cfg["keep_members"] = kept
+    gold = [read_example(eg, cfg["spans_key"]).gold for eg in predicted]
+    members = [
+        {
+            (number, *span): 1.0 if score is None else score
+            for number, eg in enumerate(predicted)
+            for span, score in read_example(eg, key).predicted.items()
+        }
+        for key in ensemble.member_keys
+    ]
+    votes = collect_votes(members)
+    right = np.asarray([tuple(span) in gold[doc] for doc, *span in votes.rows], bool)
+    cfg["temperatures"] = [
+        round(fit_temperature(score[known], right[known]), 4)
+        for score, known in zip(votes.scores.T, votes.present.T)
+    ]
+    cfg["weights"] = fit_weights(calibrated(votes, cfg["temperatures"]), right)

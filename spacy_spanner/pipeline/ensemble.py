@@ -1,0 +1,344 @@
+"""The component `span_ensemble`: joins the scored spans of other components."""
+
+import warnings
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional
+
+import srsly
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import ensure_path
+
+from ..errors import Errors, Warnings
+from ..files import staged_folder
+from ..settings import (
+    DEFAULT_SPANS_KEY,
+    SET_ENTS_MODES,
+    Rule,
+    Settings,
+    SpanSettings,
+    above_0,
+    defaults_of,
+    expand,
+    not_negative,
+    one_of,
+    probabilities,
+    probability,
+    require,
+    setting,
+    text,
+    yes_or_no,
+)
+from ..spans.overlap import OVERLAP_POLICIES
+from .annotations import SCORE_OF_OTHERS, write_prediction
+from .factories import DEFAULT_SCORE_WEIGHTS, SCORER
+from .joining import Found, average, calibrated, collect_votes, join
+from .overrides import merge_stored, with_origin
+from .shared_keys import group_written_by
+from .span_scores import register_scores, scores_of
+from .storage import CFG, exact_json, read_cfg, unpack, unpacking_explained
+from .temperature import calibrate
+
+FACTORY = "span_ensemble"
+# Members that leave out spans with higher scores than this are warned of.
+LOW_ENOUGH = 0.1
+
+
+def list_of(rule: Rule) -> Rule:
+    """RETURNS (Rule): lists of what another rule accepts."""
+    return Rule(
+        f"a list, each entry {rule.expected}",
+        lambda value: (
+            isinstance(value, (list, tuple)) and all(map(rule.accepts, value))
+        ),
+    )
+
+
+names = Rule(
+    "a non-empty list of different names",
+    lambda value: (
+        list_of(text).accepts(value) and len(set(value)) == len(value) and bool(value)
+    ),
+)
+
+
+@dataclass(frozen=True)
+class EnsembleSettings(Settings):
+    """The settings of `span_ensemble`.
+
+    members (List[str]): components before the ensemble, or the span groups that they
+        write.
+    weights (List[float]): how much each member counts; all the same if empty. Fitted by
+        `spanner tune`.
+    temperatures (List[float]): calibrates the scores of each member before they are
+        averaged; all 1 if empty. Fitted by `spanner tune`.
+    spans_key (str): key in `doc.spans` to write to; no member may write there.
+    threshold (float): a span is kept when its joint score is at least this.
+    label_thresholds (Dict[str, float]): other thresholds for single labels.
+    temperature (float): divides the log-odds of joint scores, before thresholds are
+        applied; fitted by `spanner tune`.
+    overlap (str): which spans may be kept together: "flat", "nested" or "any".
+    set_ents (str): whether `doc.ents` is set, too: "off", "score" or "longest".
+    overwrite (bool): whether existing spans and entities are replaced.
+    keep_members (bool): whether the groups of the members stay in the document.
+    """
+
+    members: List[str] = setting([], names)
+    weights: List[float] = setting([], list_of(not_negative))
+    temperatures: List[float] = setting([], list_of(above_0))
+    spans_key: str = setting(DEFAULT_SPANS_KEY, text)
+    threshold: float = setting(0.3, probability)
+    label_thresholds: Dict[str, float] = setting({}, probabilities)
+    temperature: float = setting(1.0, above_0)
+    overlap: str = setting("nested", one_of(OVERLAP_POLICIES))
+    set_ents: str = setting("off", one_of(SET_ENTS_MODES))
+    overwrite: bool = setting(True, yes_or_no)
+    keep_members: bool = setting(True, yes_or_no)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("weights", "temperatures"):
+            values = getattr(self, name)
+            if values and len(values) != len(self.members):
+                raise ValueError(
+                    Errors.SP213.format(
+                        name=name, values=len(values), members=len(self.members)
+                    )
+                )
+        if self.weights:
+            require(Rule("a list with a number above 0", any), weights=self.weights)
+
+    @property
+    def for_writing(self) -> SpanSettings:
+        """The settings that all components share, for what writes their spans."""
+        shared = ("spans_key", "overlap", "set_ents", "overwrite")
+        return SpanSettings(**{name: getattr(self, name) for name in shared})
+
+
+class SpanEnsemble(Pipe):
+    """Joins the span groups of other components by the mean of their scores.
+
+    It has no weights to train: `spanner tune` fits its settings. All of them live in
+    `cfg`, are saved with the component, and may be changed at any time.
+
+    groups (Dict[str, str]): the groups that components of the pipeline write.
+
+    >>> nlp = spacy.load("ensemble")
+    >>> nlp.get_pipe("span_ensemble").cfg["members"]
+    ['span_biaffine', 'span_offset']
+    """
+
+    def __init__(
+        self,
+        name: str,
+        groups: Dict[str, str],
+        *,
+        scorer: Optional[Callable] = None,
+        **settings: Any,
+    ) -> None:
+        """Make a component.
+
+        name (str): its name in the pipeline.
+        groups (Dict[str, str]): the groups that components of the pipeline write.
+        scorer (Optional[Callable]): scoring function.
+        **settings: see `EnsembleSettings`.
+        RAISES (ValueError): SP002 for a setting out of its limits, SP213 for a list of
+            the wrong length, SP214 if a member writes to `spans_key`.
+        """
+        self.name, self.scorer = name, scorer
+        self.cfg: Dict[str, Any] = settings
+        self.made_with = deepcopy(settings)
+        self.groups = groups
+        self._require_own_key()
+
+    @property
+    def settings(self) -> EnsembleSettings:
+        """The settings in `cfg`, checked."""
+        known = {one.name for one in fields(EnsembleSettings)}
+        return EnsembleSettings(**{k: v for k, v in self.cfg.items() if k in known})
+
+    @property
+    def member_keys(self) -> List[str]:
+        """The span groups of the members, in their order."""
+        return [self.groups.get(member, member) for member in self.cfg["members"]]
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Join the spans of a document.
+
+        RAISES (ValueError): SP210 if a group of a member is missing, SP212 if it has no
+            scores.
+        """
+        settings = self.settings
+        n_members = len(settings.members)
+        votes = collect_votes([self.read_member(doc, n) for n in range(n_members)])
+        labels = sorted({label for *_, label in votes.rows})
+        scores = calibrated(votes, settings.temperatures or [1.0] * n_members)
+        score = average(scores, settings.weights or [1.0] * n_members)
+        score = calibrate(score, settings.temperature)
+        lowest = {
+            label: settings.label_thresholds.get(label, settings.threshold)
+            for label in labels
+        }
+        spans = join(votes, score, labels, lowest, settings.overlap)
+        write_prediction(doc, spans, labels, settings.for_writing)
+        if not settings.keep_members:
+            for key in self.member_keys:
+                doc.spans.pop(key, None)
+        return doc
+
+    def read_member(self, doc: Doc, number: int) -> Found:
+        """RETURNS (Found): the scores that a member has given to spans of a document.
+
+        number (int): which member.
+        RAISES (ValueError): SP210 if its group is missing, SP212 without scores.
+        """
+        member, key = self.cfg["members"][number], self.member_keys[number]
+        if key not in doc.spans:
+            if not len(doc):
+                return {}
+            raise ValueError(
+                Errors.SP210.format(
+                    component=self.name,
+                    member=member,
+                    key=key,
+                    existing=", ".join(map(repr, sorted(doc.spans))) or "none",
+                )
+            )
+        group, scores = doc.spans[key], scores_of(doc, key)
+        if len(group) and all(score is None for score in scores):
+            raise ValueError(
+                Errors.SP212.format(component=self.name, member=member, key=key)
+            )
+        known = [SCORE_OF_OTHERS if score is None else score for score in scores]
+        return {(s.start, s.end, s.label_): x for s, x in zip(group, known)}
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+    ) -> None:
+        """Check the members; nothing is learned.
+
+        RAISES (ValueError): see `check_members`.
+        """
+        if nlp is not None:
+            check_members(nlp, self)
+
+    def _require_own_key(self) -> None:
+        """RAISES (ValueError): SP214 if a member writes where the ensemble writes."""
+        settings = self.settings
+        for member, key in zip(settings.members, self.member_keys):
+            if key == settings.spans_key:
+                raise ValueError(
+                    Errors.SP214.format(component=self.name, member=member, key=key)
+                )
+
+    # ----------------------------------------------------------------- storage
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): the settings."""
+        return srsly.msgpack_dumps({CFG: self._stored()})
+
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = ()
+    ) -> "SpanEnsemble":
+        """Load settings, as `merge_stored` chooses them.
+
+        RAISES (ValueError): SP148 if they are damaged.
+        """
+        return self._load(unpack(bytes_data, self.name))
+
+    def to_disk(self, path: Any, *, exclude: Iterable[str] = ()) -> None:
+        """Store the settings, all or nothing."""
+        with staged_folder(ensure_path(path)) as folder:
+            (folder / CFG).write_text(self._stored(), encoding="utf8")
+
+    def from_disk(self, path: Any, *, exclude: Iterable[str] = ()) -> "SpanEnsemble":
+        """Load settings, as `merge_stored` chooses them.
+
+        RAISES (ValueError): SP148 if they are damaged.
+        """
+        file: Path = ensure_path(path) / CFG
+        return self._load({CFG: file.read_text(encoding="utf8")})
+
+    def _stored(self) -> str:
+        return exact_json(with_origin(self.cfg, self.made_with))
+
+    def _load(self, parts: Dict[str, Any]) -> "SpanEnsemble":
+        defaults = defaults_of(EnsembleSettings)
+        with unpacking_explained(self.name):
+            stored = read_cfg(parts)
+        self.cfg.update(merge_stored(stored, self.made_with, defaults, self.name))
+        self._require_own_key()
+        return self
+
+
+def check_members(nlp: Language, ensemble: SpanEnsemble) -> None:
+    """Check that every member can give the ensemble what it needs.
+
+    RAISES (ValueError): SP210 for an unknown member, SP211 for one that runs after the
+        ensemble. Warns (SW210) of members that leave out spans with low scores.
+    """
+    place = nlp.component_names.index(ensemble.name)
+    keys = [(name, group_written_by(pipe)) for name, pipe in nlp.components]
+    for member, key in zip(ensemble.cfg["members"], ensemble.member_keys):
+        found = [n for n, (name, own) in enumerate(keys) if member in (name, own)]
+        if not found:
+            existing = ", ".join(f"{name!r}" for name, own in keys if own) or "none"
+            raise ValueError(
+                Errors.SP210.format(
+                    component=ensemble.name, member=member, key=key, existing=existing
+                )
+            )
+        if min(found) > place:
+            raise ValueError(
+                Errors.SP211.format(component=ensemble.name, member=member)
+            )
+        pipe: Any = nlp.components[found[0]][1]
+        warn_of_threshold(ensemble, member, getattr(pipe, "cfg", None) or {})
+
+
+def warn_of_threshold(ensemble: SpanEnsemble, member: str, cfg: Dict[str, Any]) -> None:
+    """Warn (SW210) of a member that does not report spans with low scores."""
+    threshold, overlap = cfg.get("threshold", 0.0), cfg.get("overlap", "any")
+    if (isinstance(threshold, float) and threshold > LOW_ENOUGH) or overlap != "any":
+        warnings.warn(
+            Warnings.SW210.format(
+                component=ensemble.name,
+                member=member,
+                threshold=threshold,
+                overlap=overlap,
+            )
+        )
+
+
+def make_span_ensemble(
+    nlp: Language, name: str, scorer: Optional[Callable] = None, **chosen: Any
+) -> SpanEnsemble:
+    """Create a component that joins the span groups of others.
+
+    nlp (Language): the pipeline, whose components are the members.
+    name (str): name of the component in the pipeline.
+    scorer (Optional[Callable]): scores predictions; see `make_spans_scorer`.
+    RETURNS (SpanEnsemble): the component.
+    """
+    register_scores()
+    settings = {**defaults_of(EnsembleSettings), **chosen}
+    written = {one: group_written_by(pipe) for one, pipe in nlp.components}
+    groups = {one: key for one, key in written.items() if key is not None}
+    return SpanEnsemble(name, groups, scorer=scorer, **settings)
+
+
+expand(make_span_ensemble, EnsembleSettings)
+Language.factory(
+    FACTORY,
+    assigns=["doc.spans"],
+    default_config={"scorer": SCORER, **defaults_of(EnsembleSettings)},
+    default_score_weights=DEFAULT_SCORE_WEIGHTS,
+    func=make_span_ensemble,
+)
