@@ -29,15 +29,15 @@ def make_copy_spans(targets: List[str], source: str = DEFAULT_SPANS_KEY) -> Augm
     def copy_spans(nlp: Language, example: Example) -> Iterator[Example]:
         """YIELDS (Example): the example, with the groups in a copy of its reference."""
         annotated = annotated_spans(example.reference, source)
-        if annotated is None:
-            yield example
-            return
+        gold = {} if annotated is None else {"": annotated}
         reference = example.reference.copy()
-        gold = {"": annotated}
         # What is noted about the gold, such as regions that are not annotated.
         for key in list(reference.spans):
             if key.startswith(f"{source}:"):
                 gold[key[len(source) :]] = list(reference.spans[key])
+        if not gold:
+            yield example
+            return
         for ending, spans in gold.items():
             for target in targets:
                 reference.spans[target + ending] = [
