@@ -171,24 +171,24 @@ class ComponentErrors:
         "bos_token and eos_token (or cls_token and sep_token), save the tokenizer, and "
         "use its folder as the name of the encoder."
     )
-    SP210 = (
+    SP170 = (
         "Member {member!r} of '{component}' is missing: nothing wrote the span group "
         "'{key}' before. 'members' takes names of components that run before "
         "'{component}', or of the groups that they write. There are: {existing}."
     )
-    SP211 = (
+    SP171 = (
         "Member {member!r} runs after '{component}', which therefore cannot read its "
         "spans. Move '{component}' to the end of [nlp] pipeline."
     )
-    SP212 = (
+    SP172 = (
         "'{component}' cannot join spans without scores: member {member!r} writes none "
         "to '{key}'. Use components that do, such as those of this package, or spancat."
     )
-    SP213 = (
+    SP173 = (
         "Setting '{name}' has {values} numbers for {members} members. Give one for "
         "each of 'members', in their order, or an empty list; `spanner tune` fits them."
     )
-    SP214 = (
+    SP174 = (
         "'{component}' and its member {member!r} write the same span group, '{key}'. "
         "Give the member a spans_key of its own; spacy_spanner.copy_spans.v1 copies "
         "the gold spans there for training."
@@ -259,7 +259,7 @@ class ComponentWarnings:
         "weights. If you have edited them, store the pipeline again; otherwise the "
         "file is damaged."
     )
-    SW210 = (
+    SW170 = (
         "Member {member!r} of '{component}' has threshold = {threshold} and overlap = "
         "{overlap!r}. Spans that it leaves out count as score 0 in the average. Set "
         'its threshold to 0.05 or lower, and its overlap to "any".'

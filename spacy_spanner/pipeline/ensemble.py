@@ -105,7 +105,7 @@ class EnsembleSettings(Settings):
             values = getattr(self, name)
             if values and len(values) != len(self.members):
                 raise ValueError(
-                    Errors.SP213.format(
+                    Errors.SP173.format(
                         name=name, values=len(values), members=len(self.members)
                     )
                 )
@@ -146,8 +146,8 @@ class SpanEnsemble(Pipe):
         groups (Dict[str, str]): the groups that components of the pipeline write.
         scorer (Optional[Callable]): scoring function.
         **settings: see `EnsembleSettings`.
-        RAISES (ValueError): SP002 for a setting out of its limits, SP213 for a list of
-            the wrong length, SP214 if a member writes to `spans_key`.
+        RAISES (ValueError): SP002 for a setting out of its limits, SP173 for a list of
+            the wrong length, SP174 if a member writes to `spans_key`.
         """
         self.name, self.scorer = name, scorer
         self.cfg: Dict[str, Any] = settings
@@ -169,7 +169,7 @@ class SpanEnsemble(Pipe):
     def __call__(self, doc: Doc) -> Doc:
         """Join the spans of a document.
 
-        RAISES (ValueError): SP210 if a group of a member is missing, SP212 if it has no
+        RAISES (ValueError): SP170 if a group of a member is missing, SP172 if it has no
             scores.
         """
         settings = self.settings
@@ -194,14 +194,14 @@ class SpanEnsemble(Pipe):
         """RETURNS (Found): the scores that a member has given to spans of a document.
 
         number (int): which member.
-        RAISES (ValueError): SP210 if its group is missing, SP212 without scores.
+        RAISES (ValueError): SP170 if its group is missing, SP172 without scores.
         """
         member, key = self.cfg["members"][number], self.member_keys[number]
         if key not in doc.spans:
             if not len(doc):
                 return {}
             raise ValueError(
-                Errors.SP210.format(
+                Errors.SP170.format(
                     component=self.name,
                     member=member,
                     key=key,
@@ -211,7 +211,7 @@ class SpanEnsemble(Pipe):
         group, scores = doc.spans[key], scores_of(doc, key)
         if len(group) and all(score is None for score in scores):
             raise ValueError(
-                Errors.SP212.format(component=self.name, member=member, key=key)
+                Errors.SP172.format(component=self.name, member=member, key=key)
             )
         known = [SCORE_OF_OTHERS if score is None else score for score in scores]
         return {(s.start, s.end, s.label_): x for s, x in zip(group, known)}
@@ -230,12 +230,12 @@ class SpanEnsemble(Pipe):
             check_members(nlp, self)
 
     def _require_own_key(self) -> None:
-        """RAISES (ValueError): SP214 if a member writes where the ensemble writes."""
+        """RAISES (ValueError): SP174 if a member writes where the ensemble writes."""
         settings = self.settings
         for member, key in zip(settings.members, self.member_keys):
             if key == settings.spans_key:
                 raise ValueError(
-                    Errors.SP214.format(component=self.name, member=member, key=key)
+                    Errors.SP174.format(component=self.name, member=member, key=key)
                 )
 
     # ----------------------------------------------------------------- storage
@@ -281,8 +281,8 @@ class SpanEnsemble(Pipe):
 def check_members(nlp: Language, ensemble: SpanEnsemble) -> None:
     """Check that every member can give the ensemble what it needs.
 
-    RAISES (ValueError): SP210 for an unknown member, SP211 for one that runs after the
-        ensemble. Warns (SW210) of members that leave out spans with low scores.
+    RAISES (ValueError): SP170 for an unknown member, SP171 for one that runs after the
+        ensemble. Warns (SW170) of members that leave out spans with low scores.
     """
     place = nlp.component_names.index(ensemble.name)
     keys = [(name, group_written_by(pipe)) for name, pipe in nlp.components]
@@ -291,24 +291,24 @@ def check_members(nlp: Language, ensemble: SpanEnsemble) -> None:
         if not found:
             existing = ", ".join(f"{name!r}" for name, own in keys if own) or "none"
             raise ValueError(
-                Errors.SP210.format(
+                Errors.SP170.format(
                     component=ensemble.name, member=member, key=key, existing=existing
                 )
             )
         if min(found) > place:
             raise ValueError(
-                Errors.SP211.format(component=ensemble.name, member=member)
+                Errors.SP171.format(component=ensemble.name, member=member)
             )
         pipe: Any = nlp.components[found[0]][1]
         warn_of_threshold(ensemble, member, getattr(pipe, "cfg", None) or {})
 
 
 def warn_of_threshold(ensemble: SpanEnsemble, member: str, cfg: Dict[str, Any]) -> None:
-    """Warn (SW210) of a member that does not report spans with low scores."""
+    """Warn (SW170) of a member that does not report spans with low scores."""
     threshold, overlap = cfg.get("threshold", 0.0), cfg.get("overlap", "any")
     if (isinstance(threshold, float) and threshold > LOW_ENOUGH) or overlap != "any":
         warnings.warn(
-            Warnings.SW210.format(
+            Warnings.SW170.format(
                 component=ensemble.name,
                 member=member,
                 threshold=threshold,

@@ -161,38 +161,38 @@ def test_components_that_were_trained_separately_are_joined(tmp_path: Path) -> N
 def test_unknown_members_are_named() -> None:
     nlp = members(one=SURE)
     joined(nlp, "one", "three")
-    with pytest.raises(ValueError, match=r"SP210.*'three'.*'one'"):
+    with pytest.raises(ValueError, match=r"SP170.*'three'.*'one'"):
         nlp(TEXT)
-    with pytest.raises(ValueError, match=r"SP210.*'three'.*'one'"):
+    with pytest.raises(ValueError, match=r"SP170.*'three'.*'one'"):
         nlp.initialize(lambda: [])
 
 
 def test_members_run_before_the_ensemble() -> None:
     nlp = members(one=SURE, two=UNSURE)
     nlp.add_pipe("span_ensemble", config={"members": ["one", "two"]}, before="two")
-    with pytest.raises(ValueError, match=r"SP211.*'two'"):
+    with pytest.raises(ValueError, match=r"SP171.*'two'"):
         nlp.initialize(lambda: [])
-    with pytest.raises(ValueError, match=r"SP210.*'two'"):
+    with pytest.raises(ValueError, match=r"SP170.*'two'"):
         nlp(TEXT)
 
 
 def test_members_without_scores_are_refused() -> None:
     nlp = members(one=SURE, two=[[0, 1, "PER", ""]])
     joined(nlp, "one", "two")
-    with pytest.raises(ValueError, match=r"SP212.*'two'"):
+    with pytest.raises(ValueError, match=r"SP172.*'two'"):
         nlp(TEXT)
 
 
 @pytest.mark.parametrize(
     "settings, code",
     [
-        ({"weights": [1.0]}, "SP213.*weights.*1 numbers for 2"),
-        ({"temperatures": [1.0, 1.0, 1.0]}, "SP213.*temperatures"),
+        ({"weights": [1.0]}, "SP173.*weights.*1 numbers for 2"),
+        ({"temperatures": [1.0, 1.0, 1.0]}, "SP173.*temperatures"),
         ({"weights": [0.0, 0.0]}, "SP002.*weights"),
         ({"weights": [-1.0, 1.0]}, "SP002.*weights"),
         ({"members": []}, "SP002.*members"),
         ({"members": ["one", "one"]}, "SP002.*members"),
-        ({"spans_key": "two"}, "SP214.*'two'"),
+        ({"spans_key": "two"}, "SP174.*'two'"),
     ],
 )
 def test_wrong_settings_are_refused(settings: Dict[str, Any], code: str) -> None:
@@ -204,7 +204,7 @@ def test_wrong_settings_are_refused(settings: Dict[str, Any], code: str) -> None
 def test_members_that_leave_out_unlikely_spans_are_warned_of() -> None:
     nlp = pipeline()
     nlp.get_pipe("one").cfg["threshold"] = 0.5  # type: ignore[attr-defined]
-    with pytest.warns(UserWarning, match=r"SW210.*'one'.*0\.5"):
+    with pytest.warns(UserWarning, match=r"SW170.*'one'.*0\.5"):
         nlp.initialize(lambda: [])
 
 
