@@ -11,7 +11,17 @@ import re
 from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature
 from math import inf
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type, get_type_hints
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Type,
+    Union,
+    get_type_hints,
+)
 
 from .errors import Errors
 from .spans.overlap import OVERLAP_POLICIES
@@ -90,6 +100,18 @@ def optional(rule: Rule) -> Rule:
     """RETURNS (Rule): the rule, or None."""
     return Rule(
         f"{rule.expected}, or null", lambda value: value is None or rule.accepts(value)
+    )
+
+
+AUTO = "auto"
+CELLS_ON_CPU = 2_000_000
+
+
+def or_auto(rule: Rule) -> Rule:
+    """RETURNS (Rule): the rule, or "auto"."""
+    return Rule(
+        f'{rule.expected}, or "auto"',
+        lambda value: value == AUTO or rule.accepts(value),
     )
 
 
@@ -232,11 +254,12 @@ class SpanSettings(Settings):
         boundaries), "doc" or "strided".
     max_window (int): longest window, in tokens; longer ones are cut.
     stride (int): tokens that consecutive windows of a cut text share.
-    max_cells (int): scores of spans (one for each label and one for "no entity"; with
-        span_offset one for each class and channel of each label) that are computed at
-        once. A lower limit needs less memory and more time. A single window is never
-        divided; only its labels are, by span_offset in prediction (if conv_types is
-        off).
+    max_cells (Union[int, str]): scores of spans (one for each label and one for "no
+        entity"; with span_offset one for each class and channel of each label) that are
+        computed at once. A lower limit needs less memory and more time. A single window
+        is never divided; only its labels are, by span_offset in prediction (if
+        conv_types is off). With "auto", it is 2,000,000 on a CPU, and on a GPU as many
+        as fit into half of its free memory.
     max_candidates (Optional[int]): spans of a window that may reach their threshold;
         of more, as from a model that has hardly been trained, only the best are
         considered. No limit if None.
@@ -257,7 +280,7 @@ class SpanSettings(Settings):
     window: str = setting("sentence", one_of(WINDOW_MODES))
     max_window: int = setting(256, at_least(1))
     stride: int = setting(64, at_least(0))
-    max_cells: int = setting(2_000_000, at_least(1))
+    max_cells: Union[int, str] = setting(CELLS_ON_CPU, or_auto(at_least(1)))
     max_candidates: Optional[int] = setting(1_000, optional(at_least(1)))
     missing_rate: float = setting(0.5, probability)
     seed: int = setting(0, at_least(0))

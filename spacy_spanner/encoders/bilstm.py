@@ -9,10 +9,11 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, chain
 from thinc.types import Floats2d
-from thinc.util import torch2xp, xp2torch
+from thinc.util import torch2xp
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from ..layers.devices import to_module
 from ..layers.torch_shim import LazyShim, get_shim, switch
 from ..models.blocks.lstm import BiLSTM
 from ..models.codec import WindowBatch
@@ -78,7 +79,7 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     """Run the LSTM on each document. Shapes: (token, nI) to (token, nO)"""
     module = switch(get_shim(model).module, is_train)
     lengths = np.asarray([len(doc) for doc in X], dtype=np.int64)
-    inputs = [xp2torch(doc).requires_grad_(is_train) for doc in X]
+    inputs = [to_module(doc, module).requires_grad_(is_train) for doc in X]
     outputs: List[Tensor] = [doc.new_zeros(0, model.get_dim("nO")) for doc in inputs]
     with torch.set_grad_enabled(is_train):
         for group in batch_windows(lengths, BATCH_TOKENS, power=1):
@@ -93,7 +94,7 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     def backprop(d_outputs: InT) -> InT:
         pairs = [(y, dy) for y, dy in zip(outputs, d_outputs) if len(y)]
         if pairs:
-            gradients = [xp2torch(dy) for _, dy in pairs]
+            gradients = [to_module(dy, module) for _, dy in pairs]
             torch.autograd.backward([y for y, _ in pairs], gradients)
         return [
             cast(Floats2d, torch2xp(torch.zeros_like(x) if x.grad is None else x.grad))

@@ -8,12 +8,13 @@ import torch
 from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
-from thinc.util import xp2torch
 from torch import Tensor, nn
 
+from ..layers.devices import device_of, to_module
 from ..layers.doc_arrays import split_rows
 from ..layers.torch_shim import LazyShim, get_shim, switch
 from ..models.blocks.lstm import read_rows
+from ..models.blocks.padded_rows import to_device
 from ..spans.table import Ints
 from ..spans.windows import batch_windows
 
@@ -61,11 +62,13 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
     module = switch(get_shim(model).module, is_train)
     with torch.set_grad_enabled(is_train):
         vectors = _encode_words(module, list(words), model.get_dim("nO"))
-        flat = vectors[torch.as_tensor(rows, dtype=torch.int64, device=vectors.device)]
+        (row,) = to_device([np.asarray(rows, dtype=np.int64)], vectors.device)
+        # Not indexing, whose backward pass sorts.
+        flat = vectors.index_select(0, row)
 
     def backprop(d_vectors: OutT) -> InT:
         if flat.requires_grad:
-            flat.backward(xp2torch(model.ops.xp.concatenate(d_vectors)))
+            flat.backward(to_module(model.ops.xp.concatenate(d_vectors), module))
         return docs
 
     return split_rows(flat.detach(), [len(doc) for doc in docs]), backprop
@@ -73,18 +76,16 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
 
 def _encode_words(module: nn.Module, words: List[str], width: int) -> Tensor:
     """RETURNS (Tensor): vectors in the order of the words. (word, width)"""
-    device = next(module.parameters()).device
+    device = device_of(module)
     if not words:
         return torch.zeros(0, width, device=device)
     codes, lengths = encode_characters(words)
-    parts, order = [], []
-    for group in batch_windows(lengths, BATCH_CHARACTERS, power=1):
-        longest = int(lengths[group].max())
-        batch = torch.as_tensor(codes[group, :longest], device=device)
-        parts.append(module(batch, lengths[group]))
-        order.append(group)
-    row = torch.as_tensor(np.argsort(np.concatenate(order)), device=device)
-    return torch.cat(parts)[row]
+    order = batch_windows(lengths, BATCH_CHARACTERS, power=1)
+    longest = [int(lengths[group].max()) for group in order]
+    columns = [codes[group, :size] for group, size in zip(order, longest)]
+    *batches, row = to_device([*columns, np.argsort(np.concatenate(order))], device)
+    parts = [module(one, lengths[group]) for one, group in zip(batches, order)]
+    return torch.cat(parts).index_select(0, row)
 
 
 def encode_characters(words: List[str]) -> Tuple[Ints, Ints]:

@@ -24,6 +24,8 @@ def pool_pieces(pieces: Tensor, token: Tensor, n_tokens: int, pooling: str) -> T
         missing = torch.full((n_tokens,), len(token), device=token.device)
         first = missing.scatter_reduce(0, token, position, "amin")
         padded = torch.cat([pieces, pieces.new_zeros(1, pieces.shape[1])])
-        return padded[first]
-    count = torch.bincount(token, minlength=n_tokens).clamp(min=1)
+        return padded.index_select(0, first)
+    # Not `bincount`, which waits for the device.
+    ones = pieces.new_ones(len(token))
+    count = pieces.new_zeros(n_tokens).index_add(0, token, ones).clamp(min=1)
     return empty.index_add(0, token, pieces) / count[:, None]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import Errors
+from ..layers.devices import device_of
 from ..layers.stored_state import read_message, require_values
 from ..layers.torch_shim import TorchShim, renew_id
 from ..settings import Rule, require
@@ -29,6 +30,7 @@ from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 
 # Encoders with relative positions accept inputs of any length.
 UNLIMITED = 10**9
+AMPERE = (8, 0)  # compute capability
 # While a call collects the outputs of all layers, some versions of transformers (such
 # as 4.57) replace methods of the layers, which other threads would use.
 _collecting = Lock()
@@ -111,6 +113,15 @@ class PretrainedEncoder(nn.Module):
         return 0 if padding is None else int(padding) + 1
 
 
+def has_bfloat16(device: torch.device) -> bool:
+    """RETURNS (bool): whether a device multiplies in bfloat16: of CUDA's GPUs, those
+    since Ampere.
+    """
+    if device.type != "cuda" or torch.version.hip:
+        return True
+    return torch.cuda.get_device_capability(device) >= AMPERE
+
+
 class PretrainedShim(TorchShim):
     """Hold the encoder and its tokenizer, and load both when first needed.
 
@@ -180,8 +191,8 @@ class PretrainedShim(TorchShim):
 
     @property
     def mixed_precision(self) -> bool:
-        """Whether to run under autocast."""
-        return self._mixed_precision
+        """Whether to run under autocast: not on GPUs that would emulate bfloat16."""
+        return self._mixed_precision and has_bfloat16(device_of(self.module))
 
     @property
     def width(self) -> int:

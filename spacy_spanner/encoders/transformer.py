@@ -14,12 +14,14 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
-from thinc.util import torch2xp, xp2torch
+from thinc.util import torch2xp
 from torch import Tensor, nn
 
 from ..errors import Errors
+from ..layers.devices import device_of, to_module
 from ..layers.doc_arrays import TypedVectors, split_rows
 from ..layers.torch_shim import switch
+from ..models.blocks.padded_rows import to_device
 from ..settings import Settings, at_least, expand, one_of, optional, setting, text
 from ..spans.table import Ints
 from .fast.copies import Chosen
@@ -151,11 +153,12 @@ def forward(model: Model, docs: InT, is_train: bool) -> Tuple[OutT, Callable]:
 
     def backprop(d_vectors: OutT) -> InT:
         if output.flat.requires_grad:
-            d_flat = xp2torch(model.ops.xp.concatenate(d_vectors))
+            module = get_shim(model).module
+            d_flat = to_module(model.ops.xp.concatenate(d_vectors), module)
             tensors, gradients = [output.flat], [d_flat.to(output.flat.dtype)]
             if isinstance(d_vectors, TypedVectors) and output.types is not None:
                 tensors.append(output.types)
-                gradients.append(xp2torch(d_vectors.types))
+                gradients.append(to_module(d_vectors.types, module))
             torch.autograd.backward(tensors, gradients)
         return docs
 
@@ -185,7 +188,7 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
     """
     switch(shim.module, is_train)
     module = shim.trained_module() if is_train else shim.prediction_module()
-    device = next(shim.module.parameters()).device
+    device = device_of(shim.module)
     max_pieces = options["batch_pieces"]
     if device.type == "cpu" and not is_train:
         max_pieces = min(max_pieces, CACHED_PIECES)
@@ -202,21 +205,25 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
         )
     )
     flat = torch.zeros(text.token_start[-1], shim.width, device=device)
-    own = torch.as_tensor(own_tokens(read, text), device=device)
     segment = owner_of_tokens(segments)
     if not batches:
-        return Encoded(flat[own], None, segment)
-    parts = [
-        _encode_batch(shim, module, batch, options["pooling"]) for batch in batches
-    ]
-    token = torch.as_tensor(np.concatenate([b.token for b in batches]), device=device)
+        return Encoded(flat[:0], None, segment)
+    # bfloat16 has the range of float32, so that no gradient needs scaling. Around all
+    # batches: autocast keeps the weights that it has cast until it ends.
+    mixed = shim.mixed_precision and module is shim.module
+    with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
+        parts = [
+            _encode_batch(shim, module, batch, options["pooling"]) for batch in batches
+        ]
+    places = [np.concatenate([batch.token for batch in batches])]
+    places += [own_tokens(read, text), restore_order(batches)]
+    token, own, order = to_device(places, device)
     flat = flat.index_copy(0, token, torch.cat([vectors for vectors, _ in parts]))
     if len(own) < len(flat):
-        flat = flat[own]
+        flat = flat.index_select(0, own)
     if not shim.n_prompts:
         return Encoded(flat, None, segment)
-    order = torch.as_tensor(restore_order(batches), device=device)
-    prompts = torch.cat([prompts for _, prompts in parts])[order]
+    prompts = torch.cat([prompts for _, prompts in parts]).index_select(0, order)
     by_label = prompts.unflatten(1, (-1, options["prompts"])).mean(dim=2)
     return Encoded(flat, by_label, segment)
 
@@ -274,14 +281,12 @@ def _encode_batch(
     RETURNS (Tuple[Tensor, Tensor]): vectors of the tokens (token, width), and of the
         prompts (batch, prompt, width).
     """
-    device = next(shim.module.parameters()).device
-    ids, mask, row, column, local = (
-        torch.as_tensor(array, device=device) for array in batch[1:6]
-    )
-    # bfloat16 has the range of float32, so that no gradient needs scaling.
-    mixed = shim.mixed_precision and module is shim.module
-    with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
-        hidden = module(ids, mask)
-    pieces = hidden[row, shim.n_prompts + column].float()
+    # Rows of the flat output: the backward pass of indexing sorts, this one adds up.
+    n_columns = shim.n_prompts + batch.ids.shape[1]
+    place = batch.row * n_columns + shim.n_prompts + batch.column
+    columns = (batch.ids, batch.mask, place, batch.local)
+    ids, mask, rows, local = to_device(columns, device_of(shim.module))
+    hidden = module(ids, mask)
+    pieces = hidden.flatten(0, 1).index_select(0, rows).float()
     prompts = hidden[:, : shim.n_prompts].float()
     return pool_pieces(pieces, local, len(batch.token), pooling), prompts

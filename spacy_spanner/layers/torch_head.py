@@ -13,29 +13,42 @@ documents are.
 
 from contextlib import contextmanager
 from math import isfinite
-from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import (
+    Callable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+    cast,
+)
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
-from thinc.util import torch2xp, xp2torch
+from thinc.util import torch2xp
 from torch import Tensor
 
 from ..errors import Errors
-from ..models.bound import keep_best_of_parts
-from ..models.codec import SpanCodec, WindowBatch
+from ..models.bound import keep_best, keep_best_of_parts
+from ..models.codec import Candidates, SpanCodec
 from ..spans.missing import Marks, missing_rates
 from ..spans.table import Floats, Ints, SpanTable
-from ..spans.windows import WindowPlan, batch_windows
+from ..spans.windows import WindowPlan
+from .devices import cells_that_fit, to_module
 from .doc_arrays import TypedVectors, split_rows
 from .predict_only import no_way_back
 from .torch_shim import LazyShim, ModuleBuilder, get_shim, switch
+from .window_groups import Group, Source, plan_groups, read_group
 
-# In shorter windows, tokens cost more memory than pairs of tokens do.
-SHORT = 16
 # Tokens of a group in prediction on a CPU, so that its tensors stay in the caches.
 TOKENS_IN_CACHE = 2048
+# Candidates of a group that a GPU need not reduce to the best of each window.
+UNCUT = 100_000
 
 
 class HeadWork(NamedTuple):
@@ -43,7 +56,8 @@ class HeadWork(NamedTuple):
 
     codec (SpanCodec): the model's mathematics and settings.
     plan (WindowPlan): the windows of a batch of documents.
-    max_cells (int): limit of windows × longest² × classes visited at once.
+    max_cells (Union[int, str]): limit of windows × longest² × classes visited at once,
+        or "auto".
     max_candidates (Optional[int]): candidates of a window that prediction keeps; all if
         None.
     report_cut (Callable): called if a window had more.
@@ -51,7 +65,7 @@ class HeadWork(NamedTuple):
 
     codec: SpanCodec
     plan: WindowPlan
-    max_cells: int
+    max_cells: Union[int, str]
     max_candidates: Optional[int] = None
     report_cut: Callable[[], None] = lambda: None
 
@@ -161,29 +175,13 @@ def measure_loss(
         return _add_up(_losses(model, source, work, gold, is_train=False))
 
 
-class _Source(NamedTuple):
-    """The source that windows are cut out of.
-
-    flat (Tensor): all documents concatenated, and a row of zeros. (token + 1, width)
-    types (Optional[Tensor]), segment (Optional[Ints]): see `TypedVectors`.
-    """
-
-    flat: Tensor
-    types: Optional[Tensor] = None
-    segment: Optional[Ints] = None
-
-    def map(self, function: Callable[[Tensor], Tensor]) -> "_Source":
-        """RETURNS (_Source): the function's results for the tensors."""
-        types = None if self.types is None else function(self.types)
-        return self._replace(flat=function(self.flat), types=types)
-
-
-def _read_source(model: Model, vectors: Sequence[Floats2d]) -> _Source:
+def _read_source(model: Model, vectors: Sequence[Floats2d]) -> Source:
     """Bring the encoder's output to torch, if possible without copies."""
     flat = _flatten(model, vectors)
     if isinstance(vectors, TypedVectors):
-        return _Source(flat, xp2torch(vectors.types), vectors.segment)
-    return _Source(flat)
+        types = to_module(vectors.types, get_shim(model).module)
+        return Source(flat, types, vectors.segment)
+    return Source(flat)
 
 
 def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
@@ -199,46 +197,25 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
             )
     parts = [doc for doc in vectors if len(doc)]
     padding = model.ops.alloc2f(1, width)
-    return xp2torch(model.ops.xp.concatenate([*parts, padding]))
+    flat = model.ops.xp.concatenate([*parts, padding])
+    return to_module(flat, get_shim(model).module)
 
 
-def _groups(
-    model: Model, source: _Source, work: HeadWork
-) -> Iterator[Tuple[Ints, WindowBatch]]:
-    """Yield groups of windows with their padded vectors.
+def _plan(
+    model: Model, source: Source, work: HeadWork, extra: Sequence[NDArray] = ()
+) -> Tuple[List[Group], List[Tensor], int]:
+    """Group the windows, see `plan_groups`; with the limit that was used.
 
     A module that computes more than one score per label and one for "no entity" has the
     number in its attribute `scores_per_pair`.
     """
-    flat = source.flat
-    lengths = work.plan.lengths
     module = get_shim(model).module
     per_pair = getattr(module, "scores_per_pair", model.get_dim("nO") + 1)
-    max_spans = work.max_cells // per_pair
-    in_cache = flat.is_cpu and torch.is_inference_mode_enabled()
-    max_tokens = TOKENS_IN_CACHE if in_cache else None
-    groups = batch_windows(lengths, max_spans, shortest=SHORT, max_tokens=max_tokens)
-    for group in groups:
-        position = np.arange(int(lengths[group].max()))
-        index = work.plan.flat_start[group][:, None] + position  # (batch, token)
-        # Positions after a window's end read the row of zeros.
-        index[position >= lengths[group][:, None]] = flat.shape[0] - 1
-        index_tensor = torch.as_tensor(index, device=flat.device)
-        types = _types_of(source, work.plan.flat_start[group])
-        vectors = flat[index_tensor]
-        yield group, WindowBatch(vectors, lengths[group], types, work.max_cells)
-
-
-def _types_of(source: _Source, first: Ints) -> Optional[Tensor]:
-    """Find the label vectors of windows: those of the segments where they begin.
-
-    first (Ints): the first token of each window in all documents. Shape: (batch,)
-    RETURNS (Optional[Tensor]): (batch, label, width)
-    """
-    if source.types is None or source.segment is None:
-        return None
-    segment = torch.as_tensor(source.segment[first], device=source.types.device)
-    return source.types[segment]
+    max_cells = cells_that_fit(work.max_cells, source.flat.device)
+    in_cache = source.flat.is_cpu and torch.is_inference_mode_enabled()
+    limits = max_cells // per_pair, TOKENS_IN_CACHE if in_cache else None
+    groups, copies = plan_groups(source, work.plan, *limits, extra)
+    return groups, copies, max_cells
 
 
 def _find_candidates(
@@ -246,22 +223,34 @@ def _find_candidates(
 ) -> SpanTable:
     source = _read_source(model, vectors)
     module = switch(get_shim(model).module, False)
-    device = source.flat.device
-    lowest = torch.as_tensor(thresholds, device=device)
-    indices = [torch.zeros(4, 0, dtype=torch.int64, device=device)]
-    scores = [torch.zeros(0, device=device)]
-    for group, batch in _groups(model, source, work):
+    groups, (lowest,), max_cells = _plan(model, source, work, [thresholds])
+    # Asking a GPU whether a window has too many takes longer than copying some more.
+    most, slack = work.max_candidates, 0 if source.flat.is_cpu else UNCUT
+    columns = [torch.zeros(5, 0, dtype=torch.int64, device=source.flat.device)]
+    for group in groups:
+        batch = read_group(source, group, max_cells)
         parts = work.codec.candidate_parts(module, batch, lowest)
-        found, cut = keep_best_of_parts(parts, work.max_candidates)
+        n_windows = len(group.windows)
+        found, cut = keep_best_of_parts(parts, most, n_windows, slack)
         if cut:
             work.report_cut()
-        window = torch.as_tensor(group, device=device)[found.window]
-        indices.append(torch.stack([window, found.start, found.end, found.label]))
-        scores.append(found.score.float())
-    window, start, end, label = torch.cat(indices, dim=1).cpu().numpy()
-    spans = SpanTable(start, end, label, torch.cat(scores).cpu().numpy())
-    spans = spans._replace(score=work.codec.rescore(spans, window))
-    return spans.shift(work.plan.flat_start[window])
+        window = group.numbers.index_select(0, found.window)
+        # As whole numbers with the same bits, to copy them with the others.
+        score = found.score.float().view(torch.int32).long()
+        columns.append(
+            torch.stack([window, found.start, found.end, found.label, score])
+        )
+    window, start, end, label, bits = torch.cat(columns, dim=1).cpu()
+    found = Candidates(window, start, end, label, bits.int().view(torch.float32))
+    if slack and most is not None:
+        best = keep_best(found, most)
+        if len(best.score) < len(found.score):
+            work.report_cut()
+        found = best
+    numbers, *places = (column.numpy() for column in found)
+    spans = SpanTable(*places)
+    spans = spans._replace(score=work.codec.rescore(spans, numbers))
+    return spans.shift(work.plan.flat_start[numbers])
 
 
 @contextmanager
@@ -274,14 +263,16 @@ def _whole_or_no_gradient(model: Model) -> Iterator[None]:
 
 
 def _losses(
-    model: Model, source: _Source, work: HeadWork, gold: HeadGold, *, is_train: bool
+    model: Model, source: Source, work: HeadWork, gold: HeadGold, *, is_train: bool
 ) -> Iterator[Tensor]:
     """Yield each group's share of the loss."""
     module = switch(get_shim(model).module, is_train)
-    for group, batch in _groups(model, source, work):
-        spans = gold.of(group)
-        targets = work.codec.targets(spans, batch.lengths, rng=gold.rng)
-        rates = gold.missing_rates(group, batch.lengths, model.get_dim("nO"))
+    groups, _, max_cells = _plan(model, source, work)
+    for group in groups:
+        spans = gold.of(group.windows)
+        targets = work.codec.targets(spans, group.lengths, rng=gold.rng)
+        batch = read_group(source, group, max_cells)
+        rates = gold.missing_rates(group.windows, group.lengths, model.get_dim("nO"))
         if rates is not None:
             on_device = torch.as_tensor(rates, device=source.flat.device)
             batch = batch._replace(missing=on_device)
@@ -299,7 +290,7 @@ def _add_up(losses: Iterator[Tensor], *, backward: bool = False) -> float:
     return 0.0 if total is None else float(total)
 
 
-def _split_gradients(leaf: _Source, lengths: Sequence[int]) -> List[Floats2d]:
+def _split_gradients(leaf: Source, lengths: Sequence[int]) -> List[Floats2d]:
     """RETURNS (List[Floats2d]): gradients in the form of the encoder's output."""
     gradient = leaf.map(_gradient_of)
     d_vectors = split_rows(gradient.flat[:-1], lengths)

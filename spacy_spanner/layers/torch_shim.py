@@ -63,16 +63,18 @@ class TorchShim(PyTorchShim):
         """
         scaler = self._grad_scaler
         for name, weights in self._model.named_parameters():
-            if weights.grad is None:
+            if weights.grad is None or scaler.found_inf:
                 continue
-            if not scaler.found_inf:
-                arrays = torch2xp(weights.data), torch2xp(weights.grad)
-                key = self.id, name
-                updated = optimizer(key, *(cast(FloatsXd, a) for a in arrays))[0]
-                changed = xp2torch(updated, device=weights.device)
-                if changed.data_ptr() != weights.data_ptr():
-                    weights.data.copy_(changed)
-            weights.grad.zero_()
+            arrays = torch2xp(weights.data), torch2xp(weights.grad)
+            key = self.id, name
+            updated = optimizer(key, *(cast(FloatsXd, a) for a in arrays))[0]
+            changed = xp2torch(updated, device=weights.device)
+            if changed.data_ptr() != weights.data_ptr():
+                weights.data.copy_(changed)
+        parameters = self._model.parameters()
+        grads = [one.grad for one in parameters if one.grad is not None]
+        if grads:
+            torch._foreach_zero_(grads)
         scaler.update()
 
 

@@ -39,6 +39,8 @@ class WindowBatch(NamedTuple):
     missing (Optional[Tensor]): in training, the share of the entities of each span and
         label that are not annotated, see `spans.missing`; None if annotation is
         complete. Shape: (batch, start, last, label)
+    on_device (Optional[Tensor]): the lengths on the device, if they are there already.
+        Shape: (batch,)
     """
 
     vectors: Tensor
@@ -46,14 +48,20 @@ class WindowBatch(NamedTuple):
     types: Optional[Tensor] = None
     max_cells: Optional[int] = None
     missing: Optional[Tensor] = None
+    on_device: Optional[Tensor] = None
+
+    @property
+    def sizes(self) -> Tensor:
+        """Tokens per window, on the device. Shape: (batch,)"""
+        if self.on_device is not None:
+            return self.on_device
+        return torch.as_tensor(self.lengths, device=self.vectors.device)
 
     @property
     def mask(self) -> Tensor:
         """True for real tokens, on the device. Shape: (batch, token)"""
-        device = self.vectors.device
-        lengths = torch.as_tensor(self.lengths, device=device)
-        position = torch.arange(self.vectors.shape[1], device=device)
-        return position[None, :] < lengths[:, None]
+        position = torch.arange(self.vectors.shape[1], device=self.vectors.device)
+        return position[None, :] < self.sizes[:, None]
 
     def missing_at(
         self, window: Tensor, start: Tensor, last: Tensor

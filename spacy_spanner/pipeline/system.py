@@ -26,8 +26,14 @@ VERY_MUCH = 2 * MUCH
 LARGE = 2.0  # times the mean size of the steps before
 SHARE_OF_NEW = 0.05  # of the last step in this mean
 
-# torch's allocator for the CPU raises no class of its own.
-PHRASES = ("can't allocate memory", "not enough memory", "out of memory")
+# torch's allocator for the CPU raises no class of its own, and libraries of CUDA that
+# find no memory for their workspace raise their own status.
+PHRASES = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "_status_alloc_failed",
+)
 
 
 def one_thread_after_fork() -> None:

@@ -4,14 +4,16 @@ from shlex import quote
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import spacy
+import torch
 from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Config
 
+from ..encoders.pretrained import has_bfloat16
 from ..errors import Errors
 from ..pipeline.config_checks import plan_evaluations
 from ..pipeline.factories import codec_types
-from ..settings import DEFAULT_SPANS_KEY, one_of, require
+from ..settings import AUTO, DEFAULT_SPANS_KEY, one_of, require
 from ..spans.windows import WINDOW_MODES
 from .languages import adapted_encoder
 
@@ -177,15 +179,22 @@ def filled(block: Dict[str, Any]) -> Dict[str, Any]:
     return dict(registry.fill({"block": block}, validate=False)["block"])
 
 
+def _gpu_has_bfloat16() -> bool:
+    """RETURNS (bool): False if the GPU of this machine would only emulate it."""
+    return not torch.cuda.is_available() or has_bfloat16(torch.device("cuda"))
+
+
 def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, Any]:
     block = component_block(nlp, factory)
     block.update(spans_key="${vars.spans_key}", window=wishes.window)
     block["seed"] = "${system.seed}"
+    if wishes.gpu:
+        block["max_cells"] = AUTO
     if wishes.encoder != CNN:
         encoder = {
             "@architectures": "spacy_spanner.Transformer.v1",
             "name": wishes.encoder,
-            "mixed_precision": wishes.gpu,
+            "mixed_precision": wishes.gpu and _gpu_has_bfloat16(),
         }
         block["model"]["tok2vec"] = filled(encoder)
     block["model"]["tok2vec"] = adapted_encoder(block["model"]["tok2vec"], nlp)

@@ -4,13 +4,12 @@
 and pickled with the layer, but never written to disk, because msgpack has no sets.
 """
 
-from typing import Any, Collection, FrozenSet, Iterator, Set, Tuple, cast
+from typing import Any, Collection, FrozenSet, Iterator, NamedTuple, Set
 
 from thinc.api import Model
-from thinc.types import FloatsXd
-from thinc.util import xp2torch
 from torch import Tensor
 
+from ..layers.devices import view_of
 from ..layers.torch_shim import grad_scaler, torch_module
 from .owners import Key, owners_of, tensor_keys, torch_shims
 
@@ -71,15 +70,30 @@ def frozen_keys(model: Model) -> Set[Key]:
     }
 
 
-def gradients(model: Model) -> Iterator[Tuple[Key, Tensor]]:
-    """YIELDS (Tuple[Key, Tensor]): the gradients of a model, of Thinc and of torch."""
+class Learned(NamedTuple):
+    """A tensor of a model with its gradient, both in the memory of the model.
+
+    key (Key): id of the layer or shim, and name of the tensor.
+    weights, gradient (Tensor): of the same shape.
+    """
+
+    key: Key
+    weights: Tensor
+    gradient: Tensor
+
+
+def gradients(model: Model) -> Iterator[Learned]:
+    """YIELDS (Learned): the tensors of a model that have a gradient, of Thinc and of
+    torch.
+    """
     for node in model.walk():
         for name in node.param_names:
             if node.has_grad(name):
-                yield (node.id, name), xp2torch(cast(FloatsXd, node.get_grad(name)))
+                arrays = node.get_param(name), node.get_grad(name)
+                yield Learned((node.id, name), *map(view_of, arrays))
         for shim in torch_shims(node):
             if grad_scaler(shim).found_inf:
                 continue  # it skips this step, and scales the next loss lower
             for name, tensor in torch_module(shim).named_parameters():
                 if tensor.grad is not None:
-                    yield (shim.id, name), tensor.grad
+                    yield Learned((shim.id, name), tensor.data, tensor.grad)

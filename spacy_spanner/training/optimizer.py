@@ -6,34 +6,33 @@ by its norm over the whole model of a component. Tensors of Thinc and of torch a
 treated alike, with torch's fused kernel.
 """
 
+import math
 import warnings
 from dataclasses import dataclass, field
-from math import isfinite
 from types import FrameType
 from typing import (
     Any,
     Dict,
-    Iterator,
     List,
-    NamedTuple,
     Optional,
     Sequence,
     Set,
     Tuple,
+    cast,
 )
 
 import torch
 from spacy.util import registry
 from thinc.api import Model, Optimizer
 from thinc.types import FloatsXd
-from thinc.util import xp2torch
+from thinc.util import torch2xp
 from torch import Tensor
-from torch.optim.adamw import adamw
 
 from ..errors import Errors, Warnings
 from ..internals import internal
+from ..layers.devices import view_of
 from ..settings import Rule, at_least, fraction, require
-from .frozen import frozen_keys, gradients
+from .frozen import Learned, frozen_keys, gradients
 from .groups import (
     Group,
     Schedule,
@@ -43,6 +42,7 @@ from .groups import (
     not_negative,
     read_groups,
 )
+from .kernels import State, gradient_norm, take_step
 from .owners import (
     HEAD,
     Key,
@@ -96,14 +96,6 @@ def make_adamw(
     )
 
 
-class State(NamedTuple):
-    """Moments of one tensor, and the number of its updates."""
-
-    mean: Tensor
-    square: Tensor
-    step: Tensor
-
-
 @dataclass
 class ModelPlan:
     """What an optimizer knows about a model; it holds no reference to the model.
@@ -112,14 +104,14 @@ class ModelPlan:
     groups (Dict[Key, Group]): of the tensors that were updated.
     frozen (Set[Key]): tensors without updates in this step.
     factor (float): factor on the gradients of this step.
-    ahead (Iterator[Key]): tensors that may follow in this step.
+    due (Set[Key]): tensors that Thinc will still pass in this step.
     """
 
     owners: Dict[Key, Owner] = field(default_factory=dict)
     groups: Dict[Key, Group] = field(default_factory=dict)
     frozen: Set[Key] = field(default_factory=set)
     factor: float = 1.0
-    ahead: Iterator[Key] = field(default_factory=lambda: iter([]))
+    due: Set[Key] = field(default_factory=set)
 
 
 class AdamW(Optimizer):
@@ -166,7 +158,7 @@ class AdamW(Optimizer):
         """Advance every learning rate by one step."""
         super().step_schedules()
         for plan in self._plans.values():
-            plan.ahead = iter([])
+            plan.due.clear()
         self._show_rate()
 
     def __call__(
@@ -181,47 +173,96 @@ class AdamW(Optimizer):
 
         key (Key): id of the layer, and name of the tensor.
         weights, gradient (FloatsXd): arrays of Thinc, or views of torch tensors.
-        lr_scale (float): factor on the learning rate.
-        RETURNS (Tuple[FloatsXd, FloatsXd]): the same arrays.
+        lr_scale (float): factor on the learning rate, the same for all tensors.
+        RETURNS (Tuple[FloatsXd, FloatsXd]): the updated weights, mostly the same array,
+            and the gradient.
         RAISES (ValueError): SP021 if no model is being updated, SP022 for a tensor in
             no known part and no group, SP023 for one of neither Thinc nor torch,
             SP147 for a gradient that is not finite.
         """
         model, call = running_update(key[1])
         plan = self._plans.setdefault(model.id, ModelPlan())
-        # Tensors come in the same order in every step. This skips to the tensor, or to
-        # the next step if the tensor does not follow in this one.
-        while key not in plan.ahead:
-            self._begin_step(plan, model, key, call)
-        learns = self._learns(plan, key)
-        owner, grad = plan.owners[key], xp2torch(gradient)
+        # Every tensor with a gradient comes once in each step.
+        if key not in plan.due:
+            updated = self._take_step(plan, model, key, call, lr_scale)
+            if key in updated and not _shares_memory(weights, updated[key]):
+                weights = cast(FloatsXd, torch2xp(updated[key]))
+        plan.due.discard(key)
         self.nr_update[key] += key not in plan.frozen
-        if learns:
-            group, tensor = self._group(plan, key), xp2torch(weights)
-            rate = lr_scale * getattr(self, _rate_name(group.name))
-            decay = group.decay_of(tensor.ndim, owner)
-            self._update(key, tensor, grad, plan.factor, rate, decay)
-        if not owner.in_torch:  # Thinc resets gradients of torch itself
-            grad.zero_()
         return weights, gradient
 
+    def _take_step(
+        self,
+        plan: ModelPlan,
+        model: Model,
+        key: Key,
+        call: FrameType,
+        lr_scale: float,
+    ) -> Dict[Key, Tensor]:
+        """Update all tensors of a model that learn in this step, when the first of them
+        comes: a GPU then waits for the host once a step, not once a tensor.
+
+        RETURNS (Dict[Key, Tensor]): the updated tensors.
+        """
+        found = list(gradients(model))
+        self._begin_step(plan, model, key, call, [one.key for one in found])
+        learning = [one for one in found if self._learns(plan, one.key)]
+        if learning and self.grad_clip:
+            norm = gradient_norm([one.gradient for one in learning])
+            if not math.isfinite(norm):
+                component = plan.owners[key].component
+                raise ValueError(Errors.SP147.format(component=component, norm=norm))
+            # As `torch.nn.utils.clip_grad_norm_` multiplies by.
+            plan.factor = min(1.0, self.grad_clip / (norm + 1e-6))
+        groups: Dict[Tuple, List[Learned]] = {}
+        for one in learning:
+            owner, group = plan.owners[one.key], self._group(plan, one.key)
+            decay = group.decay_of(one.weights.ndim, owner)
+            place = group.name, decay, one.weights.device, one.weights.dtype
+            groups.setdefault(place, []).append(one)
+        scales: Dict[torch.device, Optional[Tensor]] = {}
+        for (name, decay, device, _), members in groups.items():
+            if device not in scales:
+                scale = torch.tensor(1 / plan.factor).to(device)
+                scales[device] = None if plan.factor == 1.0 else scale
+            take_step(
+                members,
+                self.states,
+                scales[device],
+                lr=lr_scale * getattr(self, _rate_name(name)),
+                weight_decay=decay,
+                beta1=self.b1,
+                beta2=self.b2,
+                eps=self.eps,
+            )
+        # Thinc resets gradients of torch itself.
+        of_thinc = [one for one in found if not plan.owners[one.key].in_torch]
+        if of_thinc:
+            torch._foreach_zero_([one.gradient for one in of_thinc])
+        return {one.key: one.weights for one in learning}
+
     def _begin_step(
-        self, plan: ModelPlan, model: Model, key: Key, call: FrameType
+        self,
+        plan: ModelPlan,
+        model: Model,
+        key: Key,
+        call: FrameType,
+        keys: Sequence[Key],
     ) -> None:
-        """Find the tensors that learn in this step, and their gradients' factor."""
+        """Find the owners of all tensors, and which of them are frozen.
+
+        keys (Sequence[Key]): of the tensors with a gradient.
+        """
         if self._patterns_to_check and plan.owners:
             self._check_patterns(components_around(model, call))
-        grads = dict(gradients(model))
-        if not {key, *grads} <= plan.owners.keys():
+        if not {key, *keys} <= plan.owners.keys():
             plan.owners = owners_of(model, components_around(model, call))
             plan.groups.clear()
         if key not in plan.owners:
             raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
         plan.frozen = frozen_keys(model)
-        if self.grad_clip:
-            learning = [grads[other] for other in grads if self._learns(plan, other)]
-            plan.factor = self._factor(learning, plan.owners[key].component)
-        plan.ahead = iter(list(plan.owners))
+        plan.factor = 1.0
+        plan.due = set(keys)
 
     def _learns(self, plan: ModelPlan, key: Key) -> bool:
         """RETURNS (bool): whether a tensor is updated in this step."""
@@ -247,52 +288,10 @@ class AdamW(Optimizer):
             message = Warnings.SW006.format(groups=", ".join(sorted(unused)))
             warnings.warn(message, stacklevel=4)
 
-    def _update(
-        self,
-        key: Key,
-        tensor: Tensor,
-        grad: Tensor,
-        factor: float,
-        rate: float,
-        decay: float,
-    ) -> None:
-        """Take one step of AdamW on one tensor."""
-        if key not in self.states:
-            step = torch.zeros((), device=tensor.device)
-            mean, square = torch.zeros_like(tensor), torch.zeros_like(tensor)
-            self.states[key] = State(mean, square, step)
-        mean, square, step = self.states[key]
-        # The kernel divides by the scale, which saves a pass over the gradient.
-        scale = None if factor == 1.0 else torch.tensor(1 / factor).to(grad.device)
-        adamw(
-            [tensor],
-            [grad],
-            [mean],
-            [square],
-            [],
-            [step],
-            fused=True,
-            grad_scale=scale,
-            amsgrad=False,
-            maximize=False,
-            beta1=self.b1,
-            beta2=self.b2,
-            lr=rate,
-            weight_decay=decay,
-            eps=self.eps,
-        )
 
-    def _factor(self, grads: List[Tensor], component: str) -> float:
-        """RETURNS (float): as `torch.nn.utils.clip_grad_norm_` multiplies by.
-        RAISES (ValueError): SP147 if the norm is not finite.
-        """
-        if not grads:  # all tensors with gradients are frozen
-            return 1.0
-        norms = torch.stack([grad.norm() for grad in grads])
-        norm = float(torch.linalg.vector_norm(norms))
-        if not isfinite(norm):
-            raise ValueError(Errors.SP147.format(component=component, norm=norm))
-        return min(1.0, self.grad_clip / (norm + 1e-6))
+def _shares_memory(array: FloatsXd, tensor: Tensor) -> bool:
+    """RETURNS (bool): whether an array is a view of a tensor."""
+    return view_of(array).data_ptr() == tensor.data_ptr()
 
 
 def _rate_name(group: str) -> str:

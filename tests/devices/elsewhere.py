@@ -1,20 +1,40 @@
 """A device that is not there: tensors with values, which must not meet the CPU's.
 
 Without a GPU nothing shows whether a module makes a tensor on the wrong device. Here a
-tensor has its values on the CPU and says that it is on the device `meta`, of which
-autograd is able. An operation that takes tensors of both fails as it would on a GPU,
-and every copy from there to the host is counted.
+tensor has its values on the CPU and says that it is on the device `far`, which torch
+lets Python define. An operation that takes tensors of both fails as it would on a GPU,
+and every copy between the two is counted.
 """
 
 from collections import Counter
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils import backend_registration
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-ELSEWHERE = torch.device("meta")
+from .rig.counts import traffic
+
+
+class _Backend(backend_registration._DummyBackendModule):
+    """What torch asks a device for."""
+
+    def get_amp_supported_dtype(self) -> List[torch.dtype]:
+        return [torch.bfloat16, torch.float16]
+
+    def get_rng_state(self, device: Any = 0) -> Tensor:
+        return torch.get_rng_state()
+
+    def set_rng_state(self, state: Tensor, device: Any = 0) -> None:
+        pass
+
+
+backend_registration._setup_privateuseone_for_python_backend(
+    "far", backend_module=_Backend()
+)
+ELSEWHERE = torch.device("far", 0)
 
 # Operations of packed sequences take and give the lengths on the host, on a GPU too.
 LENGTHS_ON_HOST = (
@@ -30,7 +50,60 @@ WAITING = (
     torch.ops.aten._unique2.default,
     torch.ops.aten.unique_dim.default,
     torch.ops.aten.unique_consecutive.default,
+    torch.ops.aten.bincount.default,
+    torch.ops.aten.repeat_interleave.Tensor,
+    torch.ops.aten.equal.default,
 )
+VIEWS = """view _unsafe_view t transpose permute unsqueeze squeeze expand select slice
+detach as_strided unbind split split_with_sizes unfold alias _reshape_alias diagonal
+lift_fresh"""
+
+
+def _gates(
+    inputs: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    bias: Optional[Tensor] = None,
+    other_bias: Optional[Tensor] = None,
+) -> Tuple[Tensor, Tensor, Tensor]:
+    """One step of an LSTM, which torch computes by a kernel of the device."""
+    total = inputs + hidden
+    for one in (bias, other_bias):
+        total = total if one is None else total + one
+    enter, keep, fresh, leave = total.chunk(4, 1)
+    gates = enter.sigmoid(), keep.sigmoid(), fresh.tanh(), leave.sigmoid()
+    after = gates[1] * cell + gates[0] * gates[2]
+    return gates[3] * after.tanh(), after, torch.cat(gates, 1)
+
+
+def _gates_backward(
+    d_hidden: Optional[Tensor],
+    d_cell: Optional[Tensor],
+    before: Tensor,
+    after: Tensor,
+    gates: Tensor,
+    has_bias: bool,
+) -> Tuple[Tensor, Tensor, Optional[Tensor]]:
+    """The gradient of `_gates`, found by running it again."""
+    enter, keep, fresh, leave = gates.chunk(4, 1)
+    zeros = torch.zeros_like(after)
+    d_hidden = zeros if d_hidden is None else d_hidden
+    bent = after.tanh()
+    total = d_hidden * leave * (1 - bent**2) + (zeros if d_cell is None else d_cell)
+    parts = [
+        total * fresh * enter * (1 - enter),
+        total * before * keep * (1 - keep),
+        total * enter * (1 - fresh**2),
+        d_hidden * bent * leave * (1 - leave),
+    ]
+    d_gates = torch.cat(parts, 1)
+    return d_gates, total * keep, d_gates.sum(0) if has_bias else None
+
+
+REPLACED: Dict[Any, Any] = {
+    torch.ops.aten._thnn_fused_lstm_cell.default: _gates,
+    torch.ops.aten._thnn_fused_lstm_cell_backward_impl.default: _gates_backward,
+}
 
 
 class MixedDevicesError(RuntimeError):
@@ -64,7 +137,7 @@ class FarTensor(Tensor):
 
 
 class Elsewhere(TorchDispatchMode):
-    """Runs operations on far tensors, and counts copies to the host."""
+    """Runs operations on far tensors, and counts copies and waits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,31 +153,65 @@ class Elsewhere(TorchDispatchMode):
         ]
         far = [tensor for tensor in tensors if isinstance(tensor, FarTensor)]
         target = kwargs.get("device")
+        target = None if target is None else torch.device(target)
+        if target is not None and target.type == "meta":
+            return func(*args, **kwargs)
         if target is not None:
             kwargs["device"] = torch.device("cpu")
         if len(far) not in (0, len(tensors)):
             self._check_mixture(func, tensors)
-        result = func(*_near(args), **_near(kwargs))
-        if func in TO_HOST and far:
-            self.copies[str(func)] += 1
+        goes_far = target is not None and target.type == ELSEWHERE.type
+        if goes_far and tensors and not far:
+            traffic.up[str(func)] += 1
+        if (far or goes_far) and not _is_view(func):
+            traffic.operations[str(func)] += 1
+        run = REPLACED.get(func, func)
+        result = run(*_near(args), **_near(kwargs))
+        if far and (func in TO_HOST or (target is not None and not goes_far)):
+            self._count_copy(func)
             return result
-        if func in WAITING and far:
+        if far and _waits(func, args, kwargs):
             self.waits[str(func)] += 1
-        if far and target is not None and torch.device(target) != ELSEWHERE:
-            self.copies[str(func)] += 1
-            return result
-        is_far = torch.device(target) == ELSEWHERE if target is not None else bool(far)
+            traffic.waits[str(func)] += 1
+        is_far = goes_far if target is not None else bool(far)
         return _far_result(func, args, result) if is_far else result
+
+    def _count_copy(self, func: Any) -> None:
+        self.copies[str(func)] += 1
+        traffic.down[str(func)] += 1
 
     def _check_mixture(self, func: Any, tensors: List[Tensor]) -> None:
         if func in LENGTHS_ON_HOST:
             return
         # As on a GPU: a number on the host may take part, and values may be copied.
         others = [t for t in tensors if not isinstance(t, FarTensor) and t.dim()]
-        if others and func is not torch.ops.aten.copy_.default:
+        # A GPU reads no number of the host if a list of tensors is updated at once.
+        in_lists = any(not isinstance(t, FarTensor) for t in _lists(func, tensors))
+        copies = func is torch.ops.aten.copy_.default
+        if (others or in_lists) and not copies:
             raise MixedDevicesError(f"{func} of both devices: {_shapes(tensors)}")
         if others and not isinstance(tensors[0], FarTensor):
-            self.copies[str(func)] += 1
+            self._count_copy(func)
+        elif others:
+            traffic.up[str(func)] += 1
+
+
+def _waits(func: Any, args: Tuple, kwargs: Dict[str, Any]) -> bool:
+    """RETURNS (bool): whether the shape of the result depends on values."""
+    if func is torch.ops.aten.index.Tensor:
+        given = [one for one in args[1] if one is not None]
+        return any(one.dtype in (torch.bool, torch.uint8) for one in given)
+    return func in WAITING and kwargs.get("output_size") is None
+
+
+def _lists(func: Any, tensors: List[Tensor]) -> List[Tensor]:
+    """RETURNS (List[Tensor]): the tensors, if a function takes lists of them."""
+    name = func.__name__
+    return tensors if name.startswith(("_fused", "_foreach")) else []
+
+
+def _is_view(func: Any) -> bool:
+    return func.__name__.split(".")[0] in VIEWS.split()
 
 
 def _shapes(tensors: List[Tensor]) -> List[Tuple[str, Tuple[int, ...]]]:

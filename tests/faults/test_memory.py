@@ -125,6 +125,7 @@ def test_other_errors_are_left_as_they_are(
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), True),
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried"), True),
         (RuntimeError("CUDA error: out of memory"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"), True),
         (RuntimeError("shape mismatch"), False),
         (ValueError("out of memory"), False),
     ],

@@ -9,6 +9,7 @@ from typing import Any, Dict, List
 
 import pytest
 import spacy
+import torch
 from spacy.cli.train import train as spacy_train
 from spacy.tokens import DocBin
 from spacy.training.initialize import init_nlp
@@ -221,3 +222,15 @@ def test_command_warns_of_an_english_encoder(tmp_path: Path) -> None:
         assert ("[SW073]" in done.stderr) is warns
         assert "SW073" not in done.stdout
         assert "--encoder cnn" in done.stderr or not warns
+
+
+@pytest.mark.parametrize("capability,expected", [((7, 5), False), ((8, 0), True)])
+def test_mixed_precision_only_where_the_gpu_has_bfloat16(
+    capability: Any, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    config = build_config(Wishes("span_biaffine", encoder="minilm", gpu=True))
+    block = config["components"]["span_biaffine"]
+    assert block["model"]["tok2vec"]["mixed_precision"] is expected
+    assert block["max_cells"] == "auto"

@@ -178,7 +178,7 @@ def _store(nlp: Language, run: Run, info: Dict[str, Any]) -> None:
         data=run.data,
         random=random_numbers(nlp, run.own),
         records=tensor_records(nlp, optimizer),
-        tensors={**moments_of(nlp, optimizer), **random_tensors()},
+        tensors={**moments_of(nlp, optimizer), **random_tensors(info["step"])},
     )
     write_checkpoint(run.folder, nlp, checkpoint)
 

@@ -12,11 +12,12 @@ from typing import Any, Dict, Iterator, Optional
 from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Optimizer
-from thinc.util import torch2xp, xp2torch
+from thinc.util import torch2xp
 from torch import Tensor
 
 from ...errors import Errors
 from ...internals import internal
+from ...layers.devices import view_of
 from ...training.callbacks import ADAMW
 from ...training.optimizer import AdamW, State
 from ...training.owners import Key
@@ -87,7 +88,7 @@ def _fields(optimizer: Optimizer, key: Key) -> Iterator[tuple]:
     for name in TABLES:
         table = getattr(optimizer, name) or {}
         if key in table:
-            yield name, xp2torch(table[key])
+            yield name, view_of(table[key])
 
 
 def restore_optimizer(

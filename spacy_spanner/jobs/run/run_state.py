@@ -8,6 +8,7 @@ index of the layer in `model.walk()`, and its name.
 
 import hashlib
 import random
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,19 +28,19 @@ import numpy as np
 import torch
 from spacy.language import Language
 from spacy.util import dict_to_dot
-from thinc.api import Model, Optimizer
+from thinc.api import Model, Optimizer, get_current_ops
 from thinc.types import FloatsXd
-from thinc.util import xp2torch
 from torch import Tensor, nn
 
 from ...errors import Errors
+from ...layers.devices import view_of
 from ...layers.torch_shim import torch_module
 from ...training.frozen import frozen_names, mark_frozen
 from ...training.owners import Key, torch_shims
 
 BLOCK_SIZE = 2**20
 PYTHON, OWN = "python", "updates"
-TORCH, CUDA = "torch", "cuda."
+TORCH, CUDA, CUPY = "torch", "cuda.", "cupy"
 
 
 # --------------------------------------------------------------------- data
@@ -145,13 +146,29 @@ def separate_order(nlp: Language, own: random.Random) -> None:
         vars(nlp)[name] = Apart(method, own)
 
 
-def random_tensors() -> Dict[str, Tensor]:
-    """RETURNS (Dict[str, Tensor]): states of torch, for CPU and CUDA devices."""
+def random_tensors(step: int) -> Dict[str, Tensor]:
+    """Collect the states of torch, for the CPU and for CUDA devices in use. The state
+    of CuPy, which draws Thinc's dropout, cannot be read: it gets a new seed.
+
+    step (int): makes the seed another one at each checkpoint.
+    RETURNS (Dict[str, Tensor]): the states, and the seed of CuPy.
+    """
     states = {TORCH: torch.random.get_rng_state()}
-    if torch.cuda.is_available():
+    # Asking for the states would start CUDA, even in training on the CPU.
+    if torch.cuda.is_initialized():
         found = torch.cuda.get_rng_state_all()
         states.update({f"{CUDA}{device}": state for device, state in enumerate(found)})
+    if get_current_ops().name == CUPY:
+        noise = zlib.crc32(states[TORCH].numpy().tobytes())
+        states[CUPY] = torch.tensor((noise + step) % 2**32)
+        seed_cupy(states)
     return states
+
+
+def seed_cupy(tensors: Dict[str, Tensor]) -> None:
+    """Let CuPy draw from the stored seed, if there is one and CuPy is in use."""
+    if CUPY in tensors and get_current_ops().name == CUPY:
+        get_current_ops().xp.random.seed(int(tensors[CUPY]))
 
 
 def restore_random(
@@ -167,6 +184,7 @@ def restore_random(
         if name in numbers["generators"]:
             rng.bit_generator.state = numbers["generators"][name]
     torch.random.set_rng_state(tensors[TORCH])
+    seed_cupy(tensors)
     for device in range(torch.cuda.device_count()):
         if f"{CUDA}{device}" in tensors:
             torch.cuda.set_rng_state(tensors[f"{CUDA}{device}"], device)
@@ -211,14 +229,14 @@ class Slot(NamedTuple):
         """The weights, without a copy."""
         if self.parameter is not None:
             return self.parameter.data
-        return xp2torch(cast(FloatsXd, self.node.get_param(self.key[1])))
+        return view_of(self.node.get_param(self.key[1]))
 
     @property
     def gradient(self) -> Tensor:
         """The gradient, without a copy; there must be one."""
         if self.parameter is not None:
             return cast(Tensor, self.parameter.grad)
-        return xp2torch(cast(FloatsXd, self.node.get_grad(self.key[1])))
+        return view_of(self.node.get_grad(self.key[1]))
 
     @property
     def learns(self) -> bool:

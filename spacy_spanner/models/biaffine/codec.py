@@ -19,6 +19,7 @@ from ...spans.layouts import flatten_gold
 from ...spans.overlap import repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
+from ..blocks.cells import span_columns
 from ..blocks.padded_rows import to_device
 from ..codec import (
     DECISIONS,
@@ -137,8 +138,7 @@ class BiaffineCodec(SpanCodec):
         thresholds (Tensor): (label,)
         YIELDS (Candidates): those of up to `max_cells` scores.
         """
-        cells = enumerate_spans(batch.lengths, self.max_width)
-        logits, columns = self._score(module, batch, cells)
+        logits, columns = self._score(module, batch)
         n_cells, n_classes = logits.shape
         at_once = max(1, (batch.max_cells or logits.numel()) // n_classes)
         for first in range(0, max(n_cells, 1), at_once):
@@ -165,10 +165,10 @@ class BiaffineCodec(SpanCodec):
         return Candidates.at(columns, *chosen, scores)
 
     def _score(
-        self, module: nn.Module, batch: WindowBatch, cells: SpanCells
+        self, module: nn.Module, batch: WindowBatch, cells: Optional[SpanCells] = None
     ) -> Tuple[Tensor, List[Tensor]]:
         """RETURNS (Tuple[Tensor, List[Tensor]]): scores of the cells (cell, class), and
         the columns of the cells on the device.
         """
-        columns = to_device(cells, batch.vectors.device)
+        columns = span_columns(batch, self.max_width, cells)
         return module(batch, *columns, band=self.max_width), columns

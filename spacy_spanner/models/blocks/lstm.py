@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ...spans.table import Ints
 from ..codec import WindowBatch
-from .padded_rows import at_tokens
+from .padded_rows import at_tokens, to_device
 
 # Sizes up to this one are not rounded, so that short texts lose no time.
 EXACT = 32
@@ -185,7 +185,8 @@ def _read_packed(
     order = np.argsort(-lengths, kind="stable")
     is_sorted = bool((order[1:] > order[:-1]).all())  # as in groups of windows
     if not is_sorted:
-        vectors = vectors[torch.as_tensor(order, device=vectors.device)]
+        there, back = to_device([order, np.argsort(order)], vectors.device)
+        vectors = vectors.index_select(0, there)
     packed = pack_padded_sequence(
         vectors,
         torch.as_tensor(lengths[order]),  # torch wants them on the host
@@ -199,4 +200,4 @@ def _read_packed(
     )[0]
     if is_sorted:
         return read
-    return read[torch.as_tensor(np.argsort(order), device=read.device)]
+    return read.index_select(0, back)

@@ -24,7 +24,8 @@ from ...settings import (
     setting,
 )
 from ...spans.overlap import repeats
-from ...spans.table import Bools, Ints, SpanTable
+from ...spans.table import Bools, Floats, Ints, SpanTable
+from ..blocks.constants import constant
 from ..blocks.padded_rows import GoldTensors, to_device
 from ..codec import Candidates, SpanCodec, WindowBatch, best_labels, join
 from .loss import (
@@ -66,6 +67,7 @@ from .tokens import Moments, TokenMemory
 # batch, and the tensors of a step fit into the processor's caches.
 SPANS_AT_ONCE = 4096
 
+CPU = torch.device("cpu")
 REPORTS = ("all", "last")
 
 
@@ -161,12 +163,13 @@ class DiffusionCodec(SpanCodec):
     ) -> Tensor:
         """RETURNS (Tensor): the loss of boundaries and classes, summed over spans."""
         module = cast(DiffusionModule, module)
-        device = batch.vectors.device
-        gold = GoldTensors(*to_device(targets.gold, device))
-        lengths = torch.as_tensor(batch.lengths, device=device)
-        lengths = lengths.repeat_interleave(self.draws)
-        time = torch.as_tensor(targets.time, device=device)
-        noisy = self._add_noise(targets, time, lengths)
+        share = constant(_shares, self.schedule, self.timesteps, device=CPU)
+        share_now = share.numpy()[targets.time]
+        columns = (*targets.gold, targets.time, *targets[2:6], share_now)
+        placed = to_device(columns, batch.vectors.device)
+        gold, time = GoldTensors(*placed[:4]), placed[4]
+        lengths = batch.sizes.repeat_interleave(self.draws)
+        noisy = self._add_noise(placed[5:], lengths)
         memory = module.encode(batch).repeat(self.draws)
         proposals = self._denoise(module, memory, noisy, module.moments(memory, time))
         spans = proposals.ordered
@@ -179,23 +182,23 @@ class DiffusionCodec(SpanCodec):
             matched = self._match(noisy, proposals, classes, gold, targets.taught)
             target = matched_classes(matched, gold)
         loss = boundary_loss(proposals, matched, gold, memory.mask)
-        window = torch.arange(len(time), device=device)[:, None] // self.draws
+        window = torch.arange(len(time), device=time.device)[:, None] // self.draws
         missing = batch.missing_at(window, *spans)
         loss = loss + class_loss(classes, target, self.no_entity_weight, missing)
         return loss / self.draws
 
-    def _add_noise(
-        self, targets: DiffusionTargets, time: Tensor, lengths: Tensor
-    ) -> TokenSpans:
-        """RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)"""
-        columns = (targets.start, targets.last, targets.noise)
-        start, last, noise = to_device(columns, time.device)
-        share = signal_shares(self.schedule, self.timesteps).to(time.device)[time]
+    def _add_noise(self, columns: Sequence[Tensor], lengths: Tensor) -> TokenSpans:
+        """Add noise to the spans of training.
+
+        columns (Sequence[Tensor]): start, last, is_gold and noise of the targets, and
+            the share of the signal in each window.
+        RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)
+        """
+        start, last, is_gold, noise, share = columns
         clean = self.signal.of_tokens(start, last, lengths)
         noisy = add_noise(clean, noise, share)
         if self.expansion == "gaussian":
             # The sum of a Gaussian number and Gaussian noise is such a number, too.
-            (is_gold,) = to_device([targets.is_gold], time.device)
             noisy = noisy.where(is_gold[:, :, None], noise)
         return self.signal.to_tokens(noisy, lengths)
 
@@ -240,16 +243,16 @@ class DiffusionCodec(SpanCodec):
         """
         module = cast(DiffusionModule, module)
         memory = module.encode(batch)
-        lengths = torch.as_tensor(batch.lengths, device=thresholds.device)
+        lengths = batch.sizes
         n_windows = max(1, SPANS_AT_ONCE // self.spans)
         found = []
         for first in range(0, len(lengths), n_windows):
             part = slice(first, first + n_windows)
             sampled = self._sample(module, memory.take(part), lengths[part])
             spans, scores, chosen = sampled
-            window, span = chosen.nonzero(as_tuple=True)
-            cell, label = best_labels(scores[window, span], thresholds)
-            window, span = window[cell], span[cell]
+            scores = scores.where(chosen[:, :, None], -1.0)  # below all thresholds
+            place, label = best_labels(scores.flatten(0, 1), thresholds)
+            window, span = place // scores.shape[1], place % scores.shape[1]
             start, last = spans.start[window, span], spans.last[window, span]
             score = scores[window, span, label]
             found.append(Candidates(window + first, start, last + 1, label, score))
@@ -265,8 +268,7 @@ class DiffusionCodec(SpanCodec):
             scores of their labels, and which of the spans are to be reported. Shapes:
             (batch, span), (batch, span, label), (batch, span)
         """
-        times = np.asarray(sampling_times(self.timesteps, self.steps))  # (step, 2)
-        time = torch.as_tensor(times[:, 0], device=lengths.device)
+        time = constant(_timesteps, self.timesteps, self.steps, device=lengths.device)
         moments = module.moments(memory, time)
         found = sample(
             lambda noisy, step: self._denoise(module, memory, noisy, moments.at(step)),
@@ -296,6 +298,17 @@ class DiffusionCodec(SpanCodec):
         n_tokens = memory.mask.shape[1]
         chosen = first_of_equals(spans, scores.amax(dim=-1), n_tokens)
         return spans, scores, chosen & (spans.start <= spans.last)
+
+
+def _shares(schedule: str, n_steps: int) -> Floats:
+    """RETURNS (Floats): see `signal_shares`."""
+    shares: Floats = signal_shares(schedule, n_steps).numpy()
+    return shares
+
+
+def _timesteps(n_steps: int, n_samples: int) -> Ints:
+    """RETURNS (Ints): the timesteps of prediction. (step,)"""
+    return np.asarray(sampling_times(n_steps, n_samples))[:, 0]
 
 
 @cache

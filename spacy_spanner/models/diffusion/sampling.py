@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...spans.table import Floats
+from ..blocks.constants import constant
 from .noise import (
     Signal,
     TokenSpans,
@@ -65,14 +66,9 @@ def fixed_noise(n_spans: int, seed: int, step: int, device: torch.device) -> Ten
 
     RETURNS (Tensor): (span, 2)
     """
-    return torch.as_tensor(_draw(n_spans, seed, step), device=device)
+    return constant(_draw, n_spans, seed, step, device=device)
 
 
-# Computed once for each setting, as arrays: tensors made in inference mode cannot be
-# used in training.
-
-
-@lru_cache(maxsize=256)
 def _draw(n_spans: int, seed: int, step: int) -> Floats:
     """RETURNS (Floats): (span, 2)"""
     return np.random.default_rng([seed, step]).standard_normal((n_spans, 2), "f")

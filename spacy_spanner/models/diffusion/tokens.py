@@ -1,6 +1,5 @@
 """Features of tokens and timesteps, computed once for all denoising steps."""
 
-from functools import cache
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -9,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...spans.table import Floats
+from ..blocks.constants import constant
 from ..blocks.padded_rows import at_tokens
 from .noise import TokenSpans
 
@@ -47,13 +47,11 @@ def sinusoids(numbers: Tensor, width: int) -> Tensor:
     width (int): an even number.
     RETURNS (Tensor): sines, then cosines of falling frequency. Shape: (..., width)
     """
-    frequencies = torch.as_tensor(_frequencies(width // 2), device=numbers.device)
+    frequencies = constant(_frequencies, width // 2, device=numbers.device)
     angle = numbers[..., None] * frequencies
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
 
 
-# An array, because tensors made in inference mode cannot be used in training.
-@cache
 def _frequencies(count: int) -> Floats:
     """RETURNS (Floats): from 1 down to almost 1 / LONGEST_WAVE. Shape: (count,)"""
     exponent = np.arange(count, dtype=np.float32) / count

@@ -69,18 +69,21 @@ class Examples(NamedTuple):
         return Examples(self.spans.take(rows), *(column[rows] for column in self[1:]))
 
 
-def place_examples(targets: SeedTargets, gold: GoldTensors, eta: float) -> Examples:
+def place_examples(
+    targets: SeedTargets, device: torch.device, eta: float
+) -> Tuple[GoldTensors, Examples]:
     """Pair the seeds of training with the gold that they fit best.
 
-    gold (GoldTensors): the gold of the targets.
+    device (torch.device): where to compare them, to which all is copied at once.
     eta (float): see `soft_weights`.
-    RETURNS (Examples): one for each seed.
+    RETURNS (Tuple[GoldTensors, Examples]): the gold, and an example for each seed.
     """
-    spans = Spans(*to_device(targets.seeds, gold.start.device))
-    best, iou, positive = to_device(targets[1:4], gold.start.device)
+    columns = to_device([*targets.grid, *targets.seeds, *targets[1:4]], device)
+    gold, spans = GoldTensors(*columns[:4]), Spans(*columns[4:7])
+    best, iou, positive = columns[7:]
     row = spans.window, best
     weight = soft_weights(iou, positive, eta)
-    return Examples(spans, gold.start[row], gold.end[row], positive, weight)
+    return gold, Examples(spans, gold.start[row], gold.end[row], positive, weight)
 
 
 def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:

@@ -22,11 +22,11 @@ from ...settings import (
     whole_numbers,
     yes_or_no,
 )
-from ...spans.geometry import SpanCells, enumerate_spans
 from ...spans.layouts import pad_gold
 from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
+from ..blocks.cells import span_columns
 from ..blocks.padded_rows import GoldTensors, rows_of, to_device
 from ..codec import (
     DECISIONS,
@@ -196,8 +196,9 @@ class LocateLabelCodec(SpanCodec):
         RETURNS (Tensor): the weighted sum, a scalar.
         """
         reader: SpanReader = module(batch)
-        gold = GoldTensors(*to_device(targets.grid, reader.lengths.device))
-        examples = place_examples(targets, gold, self.soft_examples)
+        gold, examples = place_examples(
+            targets, reader.lengths.device, self.soft_examples
+        )
         loss = reader.vectors.new_zeros(())
         if self.use_filter:
             logits = reader.filter(examples.spans)
@@ -259,8 +260,7 @@ class LocateLabelCodec(SpanCodec):
         RETURNS (Candidates): distinct spans of the batch.
         """
         reader: SpanReader = module(batch)
-        cells = self._seeds_of_prediction(batch.lengths)
-        seeds = Spans(*to_device(cells, reader.lengths.device))
+        seeds = self._seeds_of_prediction(batch)
         located = self.locate(reader, seeds)
         # Seeds adjusted to the same span have the same scores: classify it once.
         spans = distinct(located.adjusted, batch.vectors.shape[1])
@@ -268,10 +268,11 @@ class LocateLabelCodec(SpanCodec):
         scores = only_best_class(classes, self.decision)[:, 1:]
         return Candidates.at(spans, *best_labels(scores, thresholds), scores)
 
-    def _seeds_of_prediction(self, lengths: Ints) -> SpanCells:
+    def _seeds_of_prediction(self, batch: WindowBatch) -> Spans:
         if self.all_seeds:
-            return enumerate_spans(lengths, self.largest_seed)
-        return enumerate_seeds(lengths, self.window_sizes)
+            return Spans(*span_columns(batch, self.largest_seed))
+        cells = enumerate_seeds(batch.lengths, self.window_sizes)
+        return Spans(*to_device(cells, batch.vectors.device))
 
     def locate(self, reader: SpanReader, seeds: Spans) -> Located:
         """Filter the seeds, and adjust the boundaries of those that are kept."""

@@ -142,8 +142,7 @@ class LocateLabelModule(nn.Module):
     def forward(self, batch: WindowBatch) -> "SpanReader":
         """RETURNS (SpanReader): the encoded batch, ready to score spans."""
         vectors = self.dropout(self.lstm(batch).vectors)
-        lengths = torch.as_tensor(batch.lengths, device=vectors.device)
-        return SpanReader(self, vectors, RangeMaxima(vectors), lengths)
+        return SpanReader(self, vectors, RangeMaxima(vectors), batch.sizes)
 
 
 class SpanReader(NamedTuple):

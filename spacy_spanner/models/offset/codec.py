@@ -22,6 +22,7 @@ from ...spans.geometry import (
 from ...spans.layouts import FlatGold, flatten_gold
 from ...spans.table import Ints, SpanTable
 from ..blocks.cell_losses import sparse_soft_cross_entropy
+from ..blocks.cells import span_columns
 from ..blocks.padded_rows import to_device
 from ..codec import (
     DECISIONS,
@@ -205,7 +206,7 @@ class OffsetCodec(SpanCodec):
                 return
         limited = batch.max_cells is not None
         grids = network.in_parts(batch) if limited else [network(batch)]
-        cells = to_device(enumerate_spans(batch.lengths), batch.vectors.device)
+        cells = span_columns(batch)
         first = 0
         for grid in grids:
             part = slice(first, first + grid.shape[3])
@@ -268,7 +269,8 @@ def score_cells(
     RETURNS (Tuple[Tensor, List[Tensor]]): scores (cell, label, class), and the columns
         of the cells on the device.
     """
-    columns = to_device(cells, batch.vectors.device)
+    device = batch.vectors.device
+    columns = span_columns(batch, listed=cells) if spans else to_device(cells, device)
     if spans and isinstance(module, OffsetModule):
         return module.score_spans(batch, columns), columns
     return take_cells(module(batch), *columns), columns

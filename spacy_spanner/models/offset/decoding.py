@@ -10,11 +10,10 @@ point at it; the runs of a side in both directions must have at least S cells to
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from ...spans.table import Ints
-from ..blocks.padded_rows import rows_of
+from ..blocks.padded_rows import rows_of, to_device
 from ..codec import Candidates
 from .offsets import OffsetClasses
 
@@ -58,11 +57,10 @@ def collect_pointers(
     """
     reaches = probabilities >= thresholds[:, None]
     cell, label, offset = reaches.nonzero(as_tuple=True)
-    move_start, move_last = (
-        torch.as_tensor(move, device=start.device)[offset] for move in classes.moves
-    )
+    sizes, *moves = to_device([lengths, *classes.moves], start.device)
+    move_start, move_last = (move.index_select(0, offset) for move in moves)
     window, start, last = window[cell], start[cell] - move_start, last[cell] - move_last
-    end_of_window = torch.as_tensor(lengths, device=start.device)[window]
+    end_of_window = sizes.index_select(0, window)
     inside = (start >= 0) & (start <= last) & (last < end_of_window)
     # One number for each span: sorting these is much faster than sorting tuples.
     size, n_labels = int(lengths.max()), probabilities.shape[1]

@@ -50,11 +50,22 @@ def test_every_stream_of_random_numbers_is_restored() -> None:
 
     fix_random_seed(3)
     draw()
-    numbers, tensors = random_numbers(nlp, random.Random()), random_tensors()
+    numbers, tensors = random_numbers(nlp, random.Random()), random_tensors(1)
     first = draw()
     assert not set(draw()) & set(first)
     restore_random(nlp, storage.json.loads(storage.json.dumps(numbers)), tensors)
     assert draw() == first
+
+
+def test_random_states_of_a_run_on_the_cpu_do_not_start_cuda(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start() -> None:
+        raise RuntimeError("CUDA was started")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state_all", start)
+    assert set(random_tensors(1)) == {"torch"}
 
 
 def test_updates_draw_from_their_own_numbers() -> None:

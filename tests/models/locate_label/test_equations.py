@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_spanner.models.blocks.padded_rows import to_device
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.locate_label import soft_nms as module_of_nms
 from spacy_spanner.models.locate_label.boundaries import (
@@ -250,10 +249,10 @@ def test_prediction_uses_the_window_sizes_of_training() -> None:
     module, batch = paper_module(), batch_of(8)
     reader = module(batch)
     codec = LocateLabelCodec(**PAPER, filter_threshold=0.0)
-    cells = codec._seeds_of_prediction(batch.lengths)
-    widths = np.unique(cells.last - cells.start + 1)
+    cells = codec._seeds_of_prediction(batch)
+    widths = (cells.last - cells.start + 1).unique()
     assert widths.tolist() == [1, 2, 4]
-    kept = codec.locate(reader, Spans(*to_device(cells, torch.device("cpu")))).kept
+    kept = codec.locate(reader, cells).kept
     assert len(kept.start) == 8 + 7 + 5
 
 

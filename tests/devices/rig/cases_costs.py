@@ -1,0 +1,60 @@
+"""How often host and device wait for each other in a batch of 32 sentences."""
+
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+
+from .batches import measure
+
+# Up, down and waits. Locate-and-label also waits for its filter and for the spans that
+# are different; the denoiser matches on the host.
+PREDICTION = {
+    "span_biaffine": (4, 2, 1),
+    "span_locate_label": (4, 2, 3),
+    "span_offset": (4, 2, 1),
+    "span_diffusion": (4, 3, 1),
+}
+LEARNING = {
+    "span_biaffine": (5, 2, 1),
+    "span_locate_label": (5, 2, 3),
+    "span_offset": (5, 2, 1),
+    "span_diffusion": (5, 3, 1),
+}
+STEP = (1, 1, 0)  # of the optimizer
+STEP_OPERATIONS = 20  # not hundreds: a kernel updates many tensors
+
+
+def test_costs_of_a_batch(factory: str, tiny_bert: Path) -> None:
+    costs = measure(factory, transformer(tiny_bert))
+    assert_within(costs.predict, PREDICTION[factory])
+    assert_within(costs.learn, LEARNING[factory])
+    assert_within(costs.step, STEP)
+    assert costs.step.operations <= STEP_OPERATIONS
+
+
+def test_budgets_are_not_met_by_a_copy_more(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budgets have no slack that would hide a new copy to the host."""
+    from spacy_spanner.layers import torch_head
+
+    read = torch_head.read_group
+
+    def wasteful(*args: Any) -> Any:
+        batch = read(*args)
+        float(batch.vectors.sum())
+        return batch
+
+    monkeypatch.setattr(torch_head, "read_group", wasteful)
+    costs = measure("span_biaffine", transformer(tiny_bert))
+    with pytest.raises(AssertionError):
+        assert_within(costs.learn, LEARNING["span_biaffine"])
+
+
+def transformer(bert: Path) -> Dict[str, Any]:
+    return {"@architectures": "spacy_spanner.Transformer.v1", "name": str(bert)}
+
+
+def assert_within(found: Any, budget: Any) -> None:
+    assert all(one <= most for one, most in zip(found[:3], budget)), found
