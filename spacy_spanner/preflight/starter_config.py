@@ -13,7 +13,7 @@ from ..encoders.pretrained import has_bfloat16
 from ..errors import Errors
 from ..pipeline.config_checks import plan_evaluations
 from ..pipeline.factories import codec_types
-from ..settings import AUTO, DEFAULT_SPANS_KEY, one_of, require
+from ..settings import DEFAULT_SPANS_KEY, one_of, require
 from ..spans.windows import WINDOW_MODES
 from .languages import adapted_encoder
 
@@ -188,8 +188,6 @@ def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, An
     block = component_block(nlp, factory)
     block.update(spans_key="${vars.spans_key}", window=wishes.window)
     block["seed"] = "${system.seed}"
-    if wishes.gpu:
-        block["max_cells"] = AUTO
     if wishes.encoder != CNN:
         encoder = {
             "@architectures": "spacy_spanner.Transformer.v1",

@@ -233,4 +233,3 @@ def test_mixed_precision_only_where_the_gpu_has_bfloat16(
     config = build_config(Wishes("span_biaffine", encoder="minilm", gpu=True))
     block = config["components"]["span_biaffine"]
     assert block["model"]["tok2vec"]["mixed_precision"] is expected
-    assert block["max_cells"] == "auto"

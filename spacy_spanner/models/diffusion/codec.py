@@ -24,7 +24,7 @@ from ...settings import (
     setting,
 )
 from ...spans.overlap import repeats
-from ...spans.table import Bools, Floats, Ints, SpanTable
+from ...spans.table import Bools, Ints, SpanTable
 from ..blocks.constants import constant
 from ..blocks.padded_rows import GoldTensors, to_device
 from ..codec import Candidates, SpanCodec, WindowBatch, best_labels, join
@@ -45,8 +45,6 @@ from .noise import (
     TokenSpans,
     add_noise,
     join_spans,
-    sampling_times,
-    signal_shares,
 )
 from .proposals import (
     BOUNDARY_CHOICES,
@@ -59,7 +57,7 @@ from .proposals import (
     propose,
     without_repeats,
 )
-from .sampling import sample
+from .sampling import sample, signal_table, timesteps
 from .targets import EXPANSIONS, DiffusionTargets, make_targets
 from .tokens import Moments, TokenMemory
 
@@ -163,7 +161,7 @@ class DiffusionCodec(SpanCodec):
     ) -> Tensor:
         """RETURNS (Tensor): the loss of boundaries and classes, summed over spans."""
         module = cast(DiffusionModule, module)
-        share = constant(_shares, self.schedule, self.timesteps, device=CPU)
+        share = constant(signal_table, self.schedule, self.timesteps, device=CPU)
         share_now = share.numpy()[targets.time]
         columns = (*targets.gold, targets.time, *targets[2:6], share_now)
         placed = to_device(columns, batch.vectors.device)
@@ -268,7 +266,7 @@ class DiffusionCodec(SpanCodec):
             scores of their labels, and which of the spans are to be reported. Shapes:
             (batch, span), (batch, span, label), (batch, span)
         """
-        time = constant(_timesteps, self.timesteps, self.steps, device=lengths.device)
+        time = constant(timesteps, self.timesteps, self.steps, device=lengths.device)
         moments = module.moments(memory, time)
         found = sample(
             lambda noisy, step: self._denoise(module, memory, noisy, moments.at(step)),
@@ -298,17 +296,6 @@ class DiffusionCodec(SpanCodec):
         n_tokens = memory.mask.shape[1]
         chosen = first_of_equals(spans, scores.amax(dim=-1), n_tokens)
         return spans, scores, chosen & (spans.start <= spans.last)
-
-
-def _shares(schedule: str, n_steps: int) -> Floats:
-    """RETURNS (Floats): see `signal_shares`."""
-    shares: Floats = signal_shares(schedule, n_steps).numpy()
-    return shares
-
-
-def _timesteps(n_steps: int, n_samples: int) -> Ints:
-    """RETURNS (Ints): the timesteps of prediction. (step,)"""
-    return np.asarray(sampling_times(n_steps, n_samples))[:, 0]
 
 
 @cache

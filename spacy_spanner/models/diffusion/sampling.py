@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...spans.table import Floats
+from ...spans.table import Floats, Ints
 from ..blocks.constants import constant
 from .noise import (
     Signal,
@@ -78,3 +78,14 @@ def _draw(n_spans: int, seed: int, step: int) -> Floats:
 def _shares(schedule: str, n_steps: int) -> List[float]:
     """RETURNS (List[float]): see `signal_shares`."""
     return signal_shares(schedule, n_steps).tolist()  # type: ignore[no-any-return]  # torch types it as any
+
+
+def signal_table(schedule: str, n_steps: int) -> Floats:
+    """RETURNS (Floats): see `signal_shares`."""
+    shares: Floats = signal_shares(schedule, n_steps).numpy()
+    return shares
+
+
+def timesteps(n_steps: int, n_samples: int) -> Ints:
+    """RETURNS (Ints): the timesteps of prediction. (step,)"""
+    return np.asarray(sampling_times(n_steps, n_samples))[:, 0]
