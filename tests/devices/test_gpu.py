@@ -1,7 +1,7 @@
 """Training on a GPU, and the same answers as on the CPU.
 
 Without a GPU, `test_rig` runs these tests on a device that is not there, except for
-those that measure memory.
+those that measure memory or compare a whole run with a resumed one.
 """
 
 import gc
@@ -41,9 +41,10 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
 ]
 
-# Only a real one has memory to measure.
+# The emulated one has no memory to measure, and whole runs are compared on a real one:
+# `cases_lives` stops and resumes updates there.
 real_gpu = pytest.mark.skipif(
-    "tests.devices.rig.plugin" in sys.modules, reason="needs memory of a real GPU"
+    "tests.devices.rig.plugin" in sys.modules, reason="needs a real GPU"
 )
 UPDATES = 8
 # Everything that was found is reported, however little a tiny model has learned.
@@ -230,6 +231,7 @@ def test_adamw_on_gpu_makes_the_weights_of_the_cpu(factory: str) -> None:
         assert (weights[1][name] - value).abs().mean() <= 1e-4
 
 
+@real_gpu
 def test_resumed_run_on_gpu_is_close_to_the_whole(tmp_path: Path) -> None:
     corpus = runs.write_corpus(tmp_path / "corpus.spacy")
     plain = runs.make_config(corpus, runs.callbacks())
