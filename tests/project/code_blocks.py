@@ -125,6 +125,8 @@ def check_command(words: Sequence[str]) -> None:
             assert (ROOT / rest[1].replace(".", "/")).with_suffix(".py").is_file()
         elif rest[0] == "-m":
             assert rest[1] in MODULES, words
+        elif rest[0] == "-c":
+            compile(rest[1], "-c", "exec")
         else:
             assert (ROOT / rest[0]).is_file(), words
             check_script(ROOT / rest[0], rest[1:])
