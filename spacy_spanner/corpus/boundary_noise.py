@@ -11,6 +11,7 @@ from spacy.util import registry
 
 from ..evaluation.counts import SpanKey
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.marks import mark_if_unannotated
 from ..settings import DEFAULT_SPANS_KEY, at_least, probability, require
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]
@@ -48,6 +49,7 @@ def make_boundary_noise(
             return
         rng = np.random.default_rng([seed, crc32(example.text.encode("utf8"))])
         reference = example.reference.copy()
+        mark_if_unannotated(reference, spans_key)
         moved = move_boundaries(
             [(span.start, span.end, span.label_) for span in annotated],
             n_tokens=len(reference),

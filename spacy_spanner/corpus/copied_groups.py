@@ -8,6 +8,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.marks import mark_if_unannotated
 from ..settings import DEFAULT_SPANS_KEY
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]
@@ -31,6 +32,7 @@ def make_copy_spans(targets: List[str], source: str = DEFAULT_SPANS_KEY) -> Augm
         annotated = annotated_spans(example.reference, source)
         gold = {} if annotated is None else {"": annotated}
         reference = example.reference.copy()
+        mark_if_unannotated(reference, source)
         # What is noted about the gold, such as regions that are not annotated.
         for key in list(reference.spans):
             if key.startswith(f"{source}:"):

@@ -20,6 +20,7 @@ from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, DocBin, Span, SpanGroup
 
 from ..encoders.surroundings import NEIGHBOURS, set_neighbours
+from ..pipeline.marks import INCOMPLETE
 from .records import CROSSING, Lost, Record
 
 _LINE = re.compile(r"^(?=.*\S)", flags=re.MULTILINE)
@@ -34,6 +35,15 @@ class Part(NamedTuple):
     def holds(self, start: int, end: int) -> bool:
         """RETURNS (bool): whether it contains tokens of the whole document."""
         return self.offset <= start and end <= self.offset + len(self.doc)
+
+    def cut(self, span: Span) -> Span:
+        """RETURNS (Span): what it contains of a span; the span itself if nothing."""
+        start = max(span.start, self.offset)
+        end = min(span.end, self.offset + len(self.doc))
+        if start >= end or (start, end) == (span.start, span.end):
+            return span
+        names: Any = {"label": span.label, "kb_id": span.kb_id, "span_id": span.id}
+        return Span(span.doc, start, end, **names)
 
 
 def split_words(doc: Doc, starts: Sequence[int]) -> Iterator[Part]:
@@ -73,9 +83,11 @@ def split_annotated(doc: Doc, starts: Sequence[int], without: str) -> Iterator[P
         found.user_data = _own_data(found)
         for key, group in doc.spans.items():
             if key != without:
-                rows = enumerate(group)
+                is_marked = key.endswith(INCOMPLETE)  # in every sentence it touches
+                spans = [part.cut(s) if is_marked else s for s in group]
+                rows = enumerate(spans)
                 chosen = [index for index, s in rows if part.holds(s.start, s.end)]
-                copy_spans(list(group), group.attrs, chosen, part, key)
+                copy_spans(spans, group.attrs, chosen, part, key)
         yield part
 
 
@@ -156,9 +168,13 @@ def lost_by_splitting(
     starts (Sequence[int]): first tokens of the sentences.
     without (str): the span group to leave out; if it is missing, `doc.ents` are left
         out instead.
-    YIELDS (Lost): spans of other groups, and entities of `doc.ents`.
+    YIELDS (Lost): spans of other groups, and entities of `doc.ents`. Incomplete regions
+        are cut instead.
     """
-    others: Dict[str, Iterable[Span]] = dict(record.doc.spans)
+    groups = record.doc.spans.items()
+    others: Dict[str, Iterable[Span]] = {
+        key: spans for key, spans in groups if not key.endswith(INCOMPLETE)
+    }
     if without in others:
         others[without] = record.doc.ents
     for spans in others.values():

@@ -7,6 +7,7 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.training import Example
 from spacy.util import registry
 
 from spacy_spanner.corpus.boundary_noise import (
@@ -77,3 +78,13 @@ def test_documents_without_annotation_stay_as_they_are() -> None:
 def test_values_out_of_their_limits(settings: Any) -> None:
     with pytest.raises(ValueError, match="SP002"):
         make_boundary_noise(**settings)
+
+
+def test_a_text_with_marks_alone_stays_incomplete() -> None:
+    nlp = spacy.blank("en")
+    reference = nlp.make_doc("a b c")
+    reference.spans["ents:not"] = [reference[1:2]]
+    augment = make_boundary_noise(level=0.5)
+    (found,) = augment(nlp, Example(nlp.make_doc("a b c"), reference))
+    (region,) = found.reference.spans["ents:incomplete"]
+    assert (region.start, region.end) == (0, 3)

@@ -181,3 +181,41 @@ def test_read_plain_docs_of_a_folder(tmp_path: Path) -> None:
     save(tmp_path, with_ents())
     write_file(tmp_path, "note.txt", "x")
     assert len(list(read_plain_docs(tmp_path))) == 1
+
+
+def marked(*, annotated: bool) -> Doc:
+    doc = Doc(NLP.vocab, words=["a", "b", "c", "d"], sent_starts=[1, 0, 1, 0])
+    if annotated:
+        doc.spans["ents"] = [Span(doc, 0, 1, label="X")]
+        doc.spans["ents:incomplete"] = [Span(doc, 1, 3, label="X"), doc[3:4]]
+    doc.spans["ents:not"] = [Span(doc, 3, 4, label="X")]
+    return doc
+
+
+def test_incomplete_regions_are_cut_at_sentences(tmp_path: Path) -> None:
+    path = save(tmp_path, marked(annotated=True))
+    docs, lost = docs_and_lost("spacy", path, split_sentences=True)
+    assert not lost.reasons
+    found = [spans_of(doc, "ents:incomplete") for doc in docs]
+    assert found == [[(1, 2, "X")], [(0, 1, "X"), (1, 2, "")]]
+    assert [spans_of(doc, "ents:not") for doc in docs] == [[], [(1, 2, "X")]]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_documents_with_marks_alone_stay_incomplete(
+    tmp_path: Path, split: bool
+) -> None:
+    path = save(tmp_path, marked(annotated=False))
+    docs, _ = docs_and_lost("spacy", path, split_sentences=split)
+    for doc in docs:
+        assert spans_of(doc, "ents:incomplete") == [(0, len(doc), "")]
+
+
+def test_a_copied_group_takes_its_marks_along(tmp_path: Path) -> None:
+    doc = marked(annotated=True)
+    doc.spans["other"] = [Span(doc, 1, 2, label="Y")]
+    doc.spans["other:incomplete"] = [doc[2:4]]
+    (record,) = read_all("spacy", save(tmp_path, doc), from_key="other").records
+    assert spans_of(record.doc, "ents") == [(1, 2, "Y")]
+    assert spans_of(record.doc, "ents:incomplete") == [(2, 4, "")]
+    assert "ents:not" not in record.doc.spans

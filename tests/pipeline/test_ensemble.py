@@ -266,3 +266,7 @@ def test_gold_is_copied_to_the_groups_of_the_members() -> None:
     assert list(reference.spans) == ["ents", "ents:incomplete"]
     (same,) = augment(nlp, Example(nlp.make_doc(TEXT), nlp.make_doc(TEXT)))
     assert not same.reference.spans
+    marked = annotate(nlp.make_doc(TEXT), [(5, 6, "")], "ents:not")
+    (found,) = augment(nlp, Example(nlp.make_doc(TEXT), marked))
+    everything = [(0, len(marked), "")]  # nothing is annotated but what is no entity
+    assert spans_of(found.reference, "one:incomplete") == everything

@@ -14,6 +14,7 @@ from spacy.vocab import Vocab
 from ...errors import Errors
 from ...evaluation.tables import amount
 from ...pipeline.annotations import annotated_spans
+from ...pipeline.marks import INCOMPLETE, NOT, mark_if_unannotated
 from ...pipeline.span_scores import scores_of
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
@@ -42,6 +43,7 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
         if options.from_key:
             spans = _take_group(doc, options.from_key, options.spans_key)
         else:
+            mark_if_unannotated(doc, options.spans_key)
             spans = annotated_spans(doc, options.spans_key)
         if spans is None:
             missing += 1
@@ -73,10 +75,16 @@ def _no_such_group(path: Path, key: str, existing: Set[str]) -> str:
 
 
 def _take_group(doc: Doc, source: str, key: str) -> Optional[List[Span]]:
-    """Replace a span group by a copy of another one.
+    """Replace a span group by a copy of another one, with what is marked about it.
 
     RETURNS (Optional[List[Span]]): the spans; None if there is nothing to copy.
     """
+    for ending in (INCOMPLETE, NOT):
+        _copy_group(doc, source + ending, key + ending)
+    return _copy_group(doc, source, key)
+
+
+def _copy_group(doc: Doc, source: str, key: str) -> Optional[List[Span]]:
     if source not in doc.spans:
         doc.spans.pop(key, None)
         return None
