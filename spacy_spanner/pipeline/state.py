@@ -89,7 +89,7 @@ def label_ids(cfg: Dict[str, Any]) -> Dict[str, int]:
 def set_labels(
     cfg: Dict[str, Any], labels: Sequence[str], head: Model, vocab: Vocab
 ) -> None:
-    """Set the labels of a component.
+    """Set the labels of a component, whose model gets new weights.
 
     head (Model): knows its number of labels once it has weights.
     RAISES (ValueError): SP008 if that number differs.
@@ -104,6 +104,7 @@ def set_labels(
             )
         )
     cfg["labels"] = list(labels)
+    cfg.pop(HEAD_LABELS, None)
     for label in labels:
         vocab.strings.add(label)
 

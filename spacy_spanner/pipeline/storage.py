@@ -80,6 +80,8 @@ def load_whole(
     """
     head = pipe.model.get_ref("output_layer")
     before = head.maybe_get_dim("nO")
+    if CFG not in exclude:
+        pipe.cfg.pop(HEAD_LABELS, None)  # what was stored may have no such entry
     with unpacking_explained(pipe.name):
         try:
             load()
@@ -91,7 +93,6 @@ def load_whole(
             require_usable(pipe.model)
     if CFG not in exclude:
         pipe.cfg.pop(MADE_WITH, None)
-        pipe.cfg.pop(HEAD_LABELS, None)
         stored = read_cfg(parts)
         pipe.cfg.update(merge_stored(stored, pipe.made_with, pipe.defaults, pipe.name))
     require_numbers(pipe.model, pipe.name)

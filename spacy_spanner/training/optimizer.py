@@ -104,7 +104,7 @@ class ModelPlan:
     groups (Dict[Key, Group]): of the tensors that were updated.
     frozen (Set[Key]): tensors without updates in this step.
     factor (float): factor on the gradients of this step.
-    due (Set[Key]): tensors that Thinc will still pass in this step.
+    due (Set[Key]): tensors that were updated, and that Thinc will still pass.
     """
 
     owners: Dict[Key, Owner] = field(default_factory=dict)
@@ -207,13 +207,35 @@ class AdamW(Optimizer):
         found = list(gradients(model))
         self._begin_step(plan, model, key, call, [one.key for one in found])
         learning = [one for one in found if self._learns(plan, one.key)]
-        if learning and self.grad_clip:
-            norm = gradient_norm([one.gradient for one in learning])
-            if not math.isfinite(norm):
-                component = plan.owners[key].component
-                raise ValueError(Errors.SP147.format(component=component, norm=norm))
-            # As `torch.nn.utils.clip_grad_norm_` multiplies by.
-            plan.factor = min(1.0, self.grad_clip / (norm + 1e-6))
+        plan.factor = self._factor(learning, plan.owners[key].component)
+        self._move(plan, learning, lr_scale)
+        # Thinc resets gradients of torch itself.
+        of_thinc = [one for one in found if not plan.owners[one.key].in_torch]
+        if of_thinc:
+            torch._foreach_zero_([one.gradient for one in of_thinc])
+        plan.due = {one.key for one in found}
+        return {one.key: one.weights for one in learning}
+
+    def _factor(self, learning: Sequence[Learned], component: str) -> float:
+        """RETURNS (float): what gradients are multiplied by to clip their norm, as in
+        `torch.nn.utils.clip_grad_norm_`.
+
+        RAISES (ValueError): SP147 if the norm is not finite; the gradients are zero
+            then, so that whoever catches the error can go on.
+        """
+        if not learning or not self.grad_clip:
+            return 1.0
+        grads = [one.gradient for one in learning]
+        norm = gradient_norm(grads)
+        if not math.isfinite(norm):
+            torch._foreach_zero_(grads)
+            raise ValueError(Errors.SP147.format(component=component, norm=norm))
+        return min(1.0, self.grad_clip / (norm + 1e-6))
+
+    def _move(
+        self, plan: ModelPlan, learning: Sequence[Learned], lr_scale: float
+    ) -> None:
+        """Update tensors, those with the same rate, decay, device and type at once."""
         groups: Dict[Tuple, List[Learned]] = {}
         for one in learning:
             owner, group = plan.owners[one.key], self._group(plan, one.key)
@@ -235,11 +257,6 @@ class AdamW(Optimizer):
                 beta2=self.b2,
                 eps=self.eps,
             )
-        # Thinc resets gradients of torch itself.
-        of_thinc = [one for one in found if not plan.owners[one.key].in_torch]
-        if of_thinc:
-            torch._foreach_zero_([one.gradient for one in of_thinc])
-        return {one.key: one.weights for one in learning}
 
     def _begin_step(
         self,
@@ -256,13 +273,23 @@ class AdamW(Optimizer):
         if self._patterns_to_check and plan.owners:
             self._check_patterns(components_around(model, call))
         if not {key, *keys} <= plan.owners.keys():
+            before = plan.owners.keys()
             plan.owners = owners_of(model, components_around(model, call))
             plan.groups.clear()
+            self._forget(before - plan.owners.keys())
         if key not in plan.owners:
             raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
         plan.frozen = frozen_keys(model)
-        plan.factor = 1.0
-        plan.due = set(keys)
+
+    def _forget(self, keys: Set[Key]) -> None:
+        """Free the states of tensors that no model has any more, such as those of a
+        head that was adapted to other labels.
+        """
+        known = [plan.owners for plan in self._plans.values()]
+        for key in keys:
+            if not any(key in owners for owners in known):
+                self.states.pop(key, None)
+                self.nr_update.pop(key, None)
 
     def _learns(self, plan: ModelPlan, key: Key) -> bool:
         """RETURNS (bool): whether a tensor is updated in this step."""

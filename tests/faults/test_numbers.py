@@ -47,14 +47,14 @@ def test_loss_that_is_no_number_changes_nothing(
     assert np.isfinite(own_nlp.update(examples, sgd=optimizer)[factory])
 
 
-def break_gradient(nlp: Language, part: str, patch: pytest.MonkeyPatch) -> None:
-    """Let one value of a gradient be no number; the loss is not affected."""
+def break_gradient(nlp: Language, part: str) -> None:
+    """Let values of the next gradient be no numbers; the loss is not affected."""
     model = nlp.get_pipe(nlp.pipe_names[0]).model
     if part == "head":
         module = get_shim(model.get_ref("output_layer")).module
         parameter = list(module.parameters())[-1]
-        handle = parameter.register_hook(lambda grad: grad * float("nan"))
-        patch.setattr(parameter, "_handle_of_test", handle, raising=False)
+        wrong = [float("nan")]
+        parameter.register_hook(lambda grad: grad * (wrong.pop() if wrong else 1.0))
     else:
         node = next(n for n in model.get_ref("tok2vec").walk() if n.has_param("W"))
         node.inc_grad("W", np.full_like(node.get_param("W"), np.nan))
@@ -62,20 +62,24 @@ def break_gradient(nlp: Language, part: str, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("part", ["head", "encoder"])
 def test_gradient_that_is_no_number_changes_no_weight(
-    own_nlp: Language, factory: str, part: str, monkeypatch: pytest.MonkeyPatch
+    own_nlp: Language, factory: str, part: str
 ) -> None:
     examples, before = make_examples(own_nlp, NESTED), weights_of(own_nlp)
-    break_gradient(own_nlp, part, monkeypatch)
+    optimizer = make_adamw()
+    break_gradient(own_nlp, part)
     with pytest.raises(ValueError, match=rf"SP147.*'{factory}'.*Lower the learning"):
-        own_nlp.update(examples, sgd=make_adamw())
+        own_nlp.update(examples, sgd=optimizer)
     assert weights_of(own_nlp) == before
+    # Who catches the error and goes on, goes on with good gradients.
+    own_nlp.update(examples, sgd=optimizer)
+    assert weights_of(own_nlp) != before
 
 
 def test_gradient_that_is_no_number_with_other_optimizers_stops_one_step_later(
-    own_nlp: Language, factory: str, monkeypatch: pytest.MonkeyPatch
+    own_nlp: Language, factory: str
 ) -> None:
     examples = make_examples(own_nlp, NESTED)
-    break_gradient(own_nlp, "encoder", monkeypatch)
+    break_gradient(own_nlp, "encoder")
     optimizer: Optimizer = own_nlp.resume_training()
     own_nlp.update(examples, sgd=optimizer)
     with pytest.raises(ValueError, match="SP010"):

@@ -9,6 +9,7 @@ import torch
 from spacy.language import Language
 from thinc.api import Adam
 
+from spacy_spanner.training.frozen import gradients
 from spacy_spanner.training.optimizer import make_adamw
 
 from ...helpers import (
@@ -94,6 +95,17 @@ def test_training_goes_on_with_the_same_optimizer(begun: Language, make: Any) ->
     assert "NEW" in {label for _, _, label, _ in found(begun)}
 
 
+def test_the_optimizer_forgets_tensors_that_were_replaced(begun: Language) -> None:
+    examples, optimizer = make_examples(begun, NESTED), make_adamw()
+    begun.update(examples, sgd=optimizer)
+    n_states = len(optimizer.states)
+    pipe_of(begun).add_label("NEW")
+    begun.update(examples, sgd=optimizer)
+    learned = {one.key for one in gradients(pipe_of(begun).model)}
+    assert optimizer.states.keys() == optimizer.nr_update.keys() == learned
+    assert len(learned) == n_states
+
+
 def test_a_removed_label_is_predicted_no_more(begun: Language) -> None:
     kept = [row for row in found(begun) if row[2] != "ORG"]
     pipe = pipe_of(begun)
@@ -125,6 +137,24 @@ def test_one_label_replaces_another(begun: Language) -> None:
     pipe.update(make_examples(begun, [("Rain in Kazan.", [(2, 3, "NEW")])]))
     assert pipe.labels == ("ORG", "PER", "NEW")
     assert rows_of(begun, "PER") == before
+
+
+def test_a_component_with_new_labels_refuses_one_with_more(begun: Language) -> None:
+    other = copy_of(begun)
+    pipe_of(other).add_label("NEW")
+    pipe_of(other).update(make_examples(other, NESTED))  # adapts the model
+    pipe_of(begun).add_label("NEW")
+    with pytest.raises(ValueError, match=r"SP007.*with 3 labels.*have 4"):
+        pipe_of(begun).from_bytes(pipe_of(other).to_bytes())
+
+
+def test_a_new_start_knows_the_labels_of_the_component(begun: Language) -> None:
+    pipe = pipe_of(begun)
+    pipe.remove_label("GPE")
+    pipe.add_label("NEW")
+    begun.initialize()
+    assert pipe.labels == ("ORG", "PER", "NEW")
+    assert list(pipe.head_label_ids) == ["ORG", "PER", "NEW"]
 
 
 def test_two_processes_draw_the_same_weights(begun: Language) -> None:
