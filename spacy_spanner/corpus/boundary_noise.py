@@ -10,8 +10,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..evaluation.counts import SpanKey
-from ..pipeline.annotations import annotated_spans
-from ..pipeline.marks import mark_if_unannotated
+from ..pipeline.annotations import annotated_spans, mark_if_unannotated
 from ..settings import DEFAULT_SPANS_KEY, at_least, probability, require
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]

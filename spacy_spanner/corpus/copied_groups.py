@@ -7,8 +7,7 @@ from spacy.tokens import Span
 from spacy.training import Example
 from spacy.util import registry
 
-from ..pipeline.annotations import annotated_spans
-from ..pipeline.marks import mark_if_unannotated
+from ..pipeline.annotations import annotated_spans, mark_if_unannotated
 from ..settings import DEFAULT_SPANS_KEY
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]

@@ -13,7 +13,7 @@ from ..settings import SpanSettings
 from ..spans.conflicts import conflict_with_any
 from ..spans.overlap import by_length, by_preference, choose_in_order
 from ..spans.table import Ints, SpanTable
-from .marks import has_marks
+from .marks import INCOMPLETE, has_marks, has_only_marks
 from .span_scores import scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
@@ -60,6 +60,14 @@ def annotated_spans(doc: Doc, key: str) -> Optional[List[Span]]:
     if len(doc) and doc.has_annotation("ENT_IOB"):
         return list(doc.ents)
     return [] if has_marks(doc, key) else None
+
+
+def mark_if_unannotated(doc: Doc, key: str) -> None:
+    """Write down that a document is incomplete as a whole, if its marks say so, before
+    a group under the key is written: with it, the document would count as annotated.
+    """
+    if has_only_marks(doc, key):
+        doc.spans[key + INCOMPLETE] = [doc[:]]
 
 
 def gold_spans(

@@ -28,20 +28,13 @@ def marked_spans(doc: Doc, key: str) -> Tuple[List[Span], List[Span]]:
     """
     regions = [span for span in doc.spans.get(key + INCOMPLETE, ()) if len(span)]
     negative = [span for span in doc.spans.get(key + NOT, ()) if len(span)]
-    if _has_only_marks(doc, key):
+    if has_only_marks(doc, key):
         regions = [doc[:]]
     return regions, negative
 
 
-def mark_if_unannotated(doc: Doc, key: str) -> None:
-    """Write down that a document is incomplete as a whole, if its marks say so, before
-    a group under the key is written: with it, the document would count as annotated.
-    """
-    if _has_only_marks(doc, key):
-        doc.spans[key + INCOMPLETE] = [doc[:]]
-
-
-def _has_only_marks(doc: Doc, key: str) -> bool:
+def has_only_marks(doc: Doc, key: str) -> bool:
+    """RETURNS (bool): whether marks are all that is known about a document."""
     annotated = key in doc.spans or doc.has_annotation("ENT_IOB")
     return bool(len(doc)) and not annotated and has_marks(doc, key)
 

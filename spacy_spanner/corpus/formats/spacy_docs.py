@@ -13,8 +13,8 @@ from spacy.vocab import Vocab
 
 from ...errors import Errors
 from ...evaluation.tables import amount
-from ...pipeline.annotations import annotated_spans
-from ...pipeline.marks import INCOMPLETE, NOT, mark_if_unannotated
+from ...pipeline.annotations import annotated_spans, mark_if_unannotated
+from ...pipeline.marks import INCOMPLETE, NOT
 from ...pipeline.span_scores import scores_of
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
