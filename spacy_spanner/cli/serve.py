@@ -13,7 +13,9 @@ LABEL_STUDIO = typer.Option(
     False, "--label-studio", help="Also be an ML backend of Label Studio"
 )
 WORKERS = typer.Option(1, min=1, help="Processes, each with a pipeline of its own")
-THREADS = typer.Option(None, min=1, help="Threads per worker; 1 for several workers")
+THREADS = typer.Option(
+    None, min=1, help="Threads per worker; use 1 with several workers"
+)
 MAX_BYTES = typer.Option(5_000_000, min=1, help="Bytes of a request")
 MAX_TEXTS = typer.Option(1_000, min=1, help="Texts of a request")
 MAX_QUEUE = typer.Option(100, min=1, help="Requests at once in a worker")

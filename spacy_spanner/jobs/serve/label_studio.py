@@ -22,8 +22,8 @@ LOG = logging.getLogger("uvicorn.error")
 # Tags with labels, and the type of their results.
 CONTROLS = {"Labels": "labels", "HyperTextLabels": "hypertextlabels"}
 TEXTS = ("Text", "HyperText")
-DELETED = "ANNOTATION_DELETED"
-EVENTS = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", DELETED)
+SUBMITTED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+DELETED = "ANNOTATIONS_DELETED"
 START_TRAINING = "START_TRAINING"
 # Answers to events that change nothing.
 SKIPPED = "Unknown event"
@@ -119,7 +119,7 @@ def text_of_task(task: Any, interface: Interface) -> str:
 class LabelStudio:
     """The backend of one or several projects.
 
-    name (str): the pipeline and its version.
+    name (str): the pipeline and its version; see `retraining.name_of`.
     retraining (Optional[Retraining]): collects submitted tasks; None to ignore them.
     """
 
@@ -131,8 +131,7 @@ class LabelStudio:
     @property
     def version(self) -> str:
         """The version of the model, which is also that of its predictions."""
-        rounds = self.retraining.rounds if self.retraining else 0
-        return f"{self.name}+{rounds}" if rounds else self.name
+        return self.retraining.name if self.retraining else self.name
 
     def state(self) -> Dict[str, Any]:
         """RETURNS (Dict[str, Any]): what `GET /health` tells."""
@@ -179,22 +178,22 @@ class LabelStudio:
         """Take an event of a webhook, or all tasks of `POST /train`.
 
         RETURNS (str): "ok", or what was not done with it.
-        RAISES (RefusedError): SP217 for an event without task or annotation (422).
+        RAISES (RefusedError): SP217 for an event without task or annotation, SP220 for
+            an unusable interface, both with status 422.
         """
         if self.retraining is None:
             return NOT_TRAINING
-        project = body.get("project")
-        config = body.get("label_config")
-        if isinstance(project, dict):
-            config = project.get("label_config", config)
-        interface = read_interface(config)
         event, tasks = body.get("action"), body.get("annotations")
-        if event in EVENTS:
-            self._take_event(event, body, interface)
+        if event in SUBMITTED:
+            self._keep(body.get("task"), [body.get("annotation")], interface_of(body))
+            self.retraining.begin_if_due()
+        elif event == DELETED:
+            self.retraining.tasks.remove(deleted_annotations(tasks))
             self.retraining.begin_if_due()
         elif event == START_TRAINING:
             self.retraining.begin()
         elif event is None and isinstance(tasks, list):
+            interface = interface_of(body)
             for task in tasks:
                 done = task.get("annotations") if isinstance(task, dict) else None
                 self._keep(task, done, interface)
@@ -202,19 +201,6 @@ class LabelStudio:
         else:
             return SKIPPED
         return "ok"
-
-    def _take_event(
-        self, event: str, body: Dict[str, Any], interface: Interface
-    ) -> None:
-        assert self.retraining is not None
-        annotation = body.get("annotation")
-        number = annotation.get("id") if isinstance(annotation, dict) else None
-        if not isinstance(number, int):
-            raise wrong_field("'annotation'", "an annotation with an id", annotation)
-        if event == DELETED:
-            self.retraining.tasks.remove(number)
-        else:
-            self._keep(body.get("task"), [annotation], interface)
 
     def _keep(self, task: Any, annotations: Any, interface: Interface) -> None:
         """Store a task with its annotations.
@@ -230,6 +216,30 @@ class LabelStudio:
         control = interface.tags.control
         kept = [own_results(one, control) for one in annotations]
         self.retraining.tasks.add(task["id"], text, kept)
+
+
+def interface_of(body: Dict[str, Any]) -> Interface:
+    """RETURNS (Interface): that of the project of a submission.
+
+    RAISES (RefusedError): SP220, with status 422.
+    """
+    config, project = body.get("label_config"), body.get("project")
+    if isinstance(project, dict):
+        config = project.get("label_config", config)
+    return read_interface(config)
+
+
+def deleted_annotations(annotations: Any) -> Set[int]:
+    """RETURNS (Set[int]): the ids of deleted annotations.
+
+    RAISES (RefusedError): SP217, with status 422.
+    """
+    rows = annotations if isinstance(annotations, list) else [None]
+    given = [one.get("id") if isinstance(one, dict) else None for one in rows]
+    numbers = [number for number in given if isinstance(number, int)]
+    if len(numbers) < len(given):
+        raise wrong_field("'annotations'", "a list of annotations with ids", rows)
+    return set(numbers)
 
 
 def own_results(annotation: Any, control: str) -> Dict[str, Any]:

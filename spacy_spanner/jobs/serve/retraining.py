@@ -53,6 +53,7 @@ class Retraining:
 
     plan (TrainingPlan): how to train.
     current (SpanAnnotator): the pipeline to start from; its copies have its settings.
+        Its name and version are in `name`.
     use (Callable): called with each new pipeline.
     """
 
@@ -66,6 +67,7 @@ class Retraining:
         self.current = current
         self.use = use
         self.tasks = SubmittedTasks(plan.output / TASKS_FOLDER)
+        self.name = name_of(current.nlp)
         self.rounds = 0
         self.problem = ""
         self._lock = Lock()
@@ -104,8 +106,9 @@ class Retraining:
         """Stop a training after its step; what was submitted is stored anyway."""
         self._stop.set()
         with self._lock:
-            if self._thread is not None:
-                self._thread.join()
+            thread = self._thread
+        if thread is not None:
+            thread.join()  # without the lock, which the thread needs to end
 
     def _run(self) -> None:
         while True:
@@ -116,9 +119,12 @@ class Retraining:
             except Exception as error:  # the server goes on with the pipeline it has
                 self.problem = describe(error)
                 warnings.warn(Warnings.SW212.format(problem=self.problem))
-            # Those that came meanwhile may be enough again.
-            if self._stop.is_set() or self.tasks.fresh < self.plan.after:
-                return
+            with self._lock:
+                # Those that came meanwhile may be enough again; those that come from
+                # here on begin a training of their own.
+                if self._stop.is_set() or self.tasks.fresh < self.plan.after:
+                    self._thread = None
+                    return
 
     def _train(self) -> None:
         nlp = load_model(self.current.model)
@@ -131,6 +137,7 @@ class Retraining:
         LOG.info("Training on %d tasks", len(found.docs))
         if not learn(nlp, source.name, found.docs, self.plan, self._stop):
             return
+        nlp.meta["version"] = next_version(nlp.meta["version"])
         folder = self.plan.output / MODEL_FOLDER
         with new_folder(folder, force=True) as draft:
             nlp.to_disk(draft)
@@ -148,10 +155,29 @@ class Retraining:
             memory_zone=old.memory_zone,
         )
         _ = fresh.nlp  # loads it
-        self.current = fresh
-        self.rounds += 1
         self.use(fresh)
+        self.current, self.name = fresh, name_of(fresh.nlp)
+        self.rounds += 1
         LOG.info("Using the pipeline of training %d: %s", self.rounds, folder)
+
+
+def name_of(nlp: Language) -> str:
+    """RETURNS (str): name and version of a pipeline, as packages have them."""
+    meta = nlp.meta
+    return f"{meta['lang']}_{meta['name']}-{meta['version']}"
+
+
+def next_version(version: str) -> str:
+    """Count the trainings in the version, so that a pipeline that is served again does
+    not use a version twice.
+
+    >>> next_version("1.2.0"), next_version("1.2.0+1"), next_version("1.2.0+fast")
+    ('1.2.0+1', '1.2.0+2', '1.2.0+fast.1')
+    """
+    base, _, local = version.partition("+")
+    parts = local.split(".") if local else []
+    count = int(parts.pop()) if parts and parts[-1].isdecimal() else 0
+    return f"{base}+{'.'.join([*parts, str(count + 1)])}"
 
 
 def _warn_of_lost(found: AnnotatedTasks, key: str) -> None:

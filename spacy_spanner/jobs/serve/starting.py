@@ -84,7 +84,8 @@ def check_training(serving: Serving, workers: int) -> None:
 def require_free(host: str, port: int) -> None:
     """RAISES (ValueError): SP223 if nobody can listen there."""
     try:
-        with socket.create_server((host, port)):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.create_server((host, port), family=family):
             pass
     except OSError as error:  # also for a host that does not exist
         message = Errors.SP223.format(host=host, port=port, problem=error.strerror)
@@ -114,20 +115,18 @@ def build(serving: Serving, annotator: SpanAnnotator) -> Any:
     from .batching import Batcher
     from .http_app import Service, make_app
     from .label_studio import LabelStudio
-    from .retraining import Retraining, TrainingPlan
+    from .retraining import Retraining, TrainingPlan, name_of
 
     batcher = Batcher(annotator, serving.limits.batch)
     studio = None
     if serving.label_studio:
-        meta = annotator.nlp.meta
-        name = f"{meta['lang']}_{meta['name']}-{meta['version']}"
         retraining = None
         if serving.train_after and serving.output is not None:
             plan = TrainingPlan(
                 serving.train_after, Path(serving.output), epochs=serving.epochs
             )
             retraining = Retraining(plan, annotator, batcher.replace)
-        studio = LabelStudio(name, retraining)
+        studio = LabelStudio(name_of(annotator.nlp), retraining)
     return make_app(Service(batcher, serving.limits, studio))
 
 

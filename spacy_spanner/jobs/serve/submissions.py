@@ -7,7 +7,7 @@ folder, too.
 import json
 from pathlib import Path
 from threading import Lock
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -62,14 +62,18 @@ class SubmittedTasks:
             self._store(number, text, list(rows.values()))
             self.fresh += len(annotations)
 
-    def remove(self, annotation: int) -> None:
-        """Delete an annotation; an unknown one is none of ours."""
+    def remove(self, numbers: Set[int]) -> None:
+        """Delete annotations.
+
+        numbers (Set[int]): their ids; unknown ones are ignored.
+        """
         with self._lock:
             for task in list(self._tasks.values()):
-                rows = [one for one in task["annotations"] if one["id"] != annotation]
-                if len(rows) < len(task["annotations"]):
+                before = task["annotations"]
+                rows = [one for one in before if one["id"] not in numbers]
+                if len(rows) < len(before):
                     self._store(task["id"], task["data"]["text"], rows)
-                    self.fresh += 1
+                    self.fresh += len(before) - len(rows)
 
     def _store(self, number: int, text: str, rows: List[Dict[str, Any]]) -> None:
         task = {"id": number, "data": {"text": text}, "annotations": rows}

@@ -261,6 +261,7 @@ def test_server_learns_from_submitted_tasks(tmp_path: Path) -> None:
     import spacy
 
     nlp = spacy.load(tmp_path / "out" / "model-last")
+    assert nlp.meta["version"] == "0.0.0+2"  # the next training counts on
     doc = nlp(NEW)
     assert [(s.start_char, s.end_char, s.label_) for s in doc.spans["ents"]] == wanted
 
@@ -271,7 +272,8 @@ def test_submitted_tasks_survive_restarts_and_can_be_converted(tmp_path: Path) -
         for number, text in enumerate((BOSTON, COURT, RAIN), start=1):
             body = event("ANNOTATION_CREATED", number, text, results[: number == 1])
             assert client.post("/webhook", json=body).status_code == 201
-        deleted = {"action": "ANNOTATION_DELETED", "annotation": {"id": 102}}
+        # Label Studio names deleted annotations in a list.
+        deleted = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 102}]}
         assert client.post("/webhook", json=deleted).status_code == 201
     with learning(tmp_path, train_after=99) as client:
         assert client.get("/health").json()["training"]["tasks"] == 3
@@ -315,7 +317,18 @@ def test_broken_events(tmp_path: Path) -> None:
                 answer = client.post("/webhook", json={**whole, part: value})
                 assert answer.status_code == 422
                 assert answer.json()["error"]["code"] == "SP217"
+        for value in (None, 5, [5], [{"id": "x"}], [{"id": []}]):
+            deleted = {"action": "ANNOTATIONS_DELETED", "annotations": value}
+            answer = client.post("/webhook", json=deleted)
+            assert answer.json()["error"]["code"] == "SP217"
         assert client.get("/health").json()["training"]["tasks"] == 0
+
+
+def test_other_events_need_no_usable_interface(tmp_path: Path) -> None:
+    body = {"action": "PROJECT_UPDATED", "project": {"label_config": "<View/>"}}
+    with learning(tmp_path, train_after=1) as client:
+        answer = client.post("/webhook", json=body)
+        assert (answer.status_code, answer.json()) == (200, {"status": "Unknown event"})
 
 
 def test_older_versions_send_all_tasks_at_once(tmp_path: Path) -> None:

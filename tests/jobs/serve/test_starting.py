@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from spacy_spanner.jobs.serve.limits import Limits, RefusedError, error_body
-from spacy_spanner.jobs.serve.starting import Serving, run
+from spacy_spanner.jobs.serve.starting import Serving, require_free, run
 
 from ...cli.helpers import invoke
 from ...helpers import NESTED, trained
@@ -50,6 +50,14 @@ def test_port_that_is_taken_or_host_that_does_not_exist() -> None:
         assert "[SP223]" in invoke("serve", "no_model", "--port", port).stderr
     done = invoke("serve", "no_model", "--host", "999.1.1.1")
     assert done.exit_code == 1 and "[SP223]" in done.stderr
+
+
+def test_free_port_of_ipv6() -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    require_free("::1", 0)
 
 
 def test_pipeline_that_cannot_be_loaded() -> None:
