@@ -116,7 +116,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nlp = spacy.blank("en")
     nlp.add_pipe("span_offset")
     examples = make_examples(nlp, TEXTS)
-    train(nlp, examples, updates=60)
+    train(nlp, examples, updates=140)
     nlp.to_disk(folder / "model")
     DocBin(docs=[one.reference for one in examples]).to_disk(folder / "dev.spacy")
     (folder / "train.iob2").write_text(COLUMNS, encoding="utf8")
