@@ -8,9 +8,11 @@ but in its user data.
 from itertools import accumulate, chain
 from typing import Any, List, NamedTuple, Optional, Sequence
 
+import numpy as np
 from spacy.tokens import Doc
 
 from ..layers.doc_arrays import sentence_starts
+from ..spans.table import Ints
 
 # Key in `Doc.user_data`: the words of the sentences before and after the document.
 NEIGHBOURS = "spanner_neighbours"
@@ -61,3 +63,16 @@ def with_neighbours(doc: Doc, context: int) -> Surroundings:
     known = {*edges, *own, *accumulate(map(len, after), initial=end)}
     everything = [*chain(*before), *words, *chain(*after)]
     return Surroundings(everything, start, end, sorted(known))
+
+
+def own_tokens(read: Sequence[Surroundings], token_start: Ints) -> Ints:
+    """Find the documents' own tokens among those that were read.
+
+    token_start (Ints): where each document with its neighbours begins. (doc,)
+    RETURNS (Ints): positions in the concatenated words. (token,)
+    """
+    ranges = [
+        np.arange(first + one.start, first + one.end)
+        for one, first in zip(read, token_start)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])

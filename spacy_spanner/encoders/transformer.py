@@ -6,7 +6,7 @@ pooled to tokens on the device.
 """
 
 from dataclasses import dataclass
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple, cast
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple, Union, cast
 
 import numpy as np
 import torch
@@ -22,14 +22,24 @@ from ..layers.devices import device_of, to_module
 from ..layers.doc_arrays import TypedVectors, split_rows
 from ..layers.torch_shim import switch
 from ..models.blocks.padded_rows import to_device
-from ..settings import Settings, at_least, expand, one_of, optional, setting, text
+from ..settings import (
+    Settings,
+    at_least,
+    expand,
+    one_of,
+    optional,
+    or_auto,
+    setting,
+    text,
+)
 from ..spans.table import Ints
+from .batch_size import PIECES_ON_CPU, pieces_at_once
 from .fast.copies import Chosen
 from .fast.processor import PRECISIONS
 from .pooling import POOLINGS, pool_pieces
 from .pretrained import PretrainedShim
 from .segments import Segment, plan_segments
-from .surroundings import Surroundings, with_neighbours
+from .surroundings import Surroundings, own_tokens, with_neighbours
 from .word_pieces import (
     N_SPECIAL,
     PieceBatch,
@@ -46,9 +56,6 @@ OutT = List[Floats2d]
 
 # Settings that are stored with the weights, and replace those of the config.
 STORED_SETTINGS = ("pooling", "context", "prompts", "max_pieces", "batch_pieces")
-# Pieces in a batch of predictions on a CPU: with more, what the layers compute does not
-# fit into its caches.
-CACHED_PIECES = 512
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,9 @@ class TransformerSettings(Settings):
         span model that owns the encoder and reads them (`type_inputs` of span_offset).
     max_pieces (int): maximum input length, with prompts and special pieces; longer
         sentences are split into overlapping segments.
-    batch_pieces (int): maximum number of padded pieces in a batch.
+    batch_pieces (Union[int, str]): maximum number of padded pieces in a batch. With
+        "auto", it is 4096 on a CPU, and on a GPU as many as fit into half of its free
+        memory.
     gradient_checkpointing (bool): save memory in training at the cost of time.
     mixed_precision (bool): multiply matrices in bfloat16 in training, and in prediction
         if precision is "float32".
@@ -86,7 +95,7 @@ class TransformerSettings(Settings):
     context: int = setting(0, at_least(0))
     prompts: int = setting(0, at_least(0))
     max_pieces: int = setting(512, at_least(N_SPECIAL + 1))
-    batch_pieces: int = setting(4096, at_least(1))
+    batch_pieces: Union[int, str] = setting(PIECES_ON_CPU, or_auto(at_least(1)))
     gradient_checkpointing: bool = False
     mixed_precision: bool = False
     precision: str = setting("float32", one_of(PRECISIONS))
@@ -189,18 +198,16 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
     switch(shim.module, is_train)
     module = shim.trained_module() if is_train else shim.prediction_module()
     device = device_of(shim.module)
-    max_pieces = options["batch_pieces"]
-    if device.type == "cpu" and not is_train:
-        max_pieces = min(max_pieces, CACHED_PIECES)
     read = [with_neighbours(doc, options["context"]) for doc in docs]
     text = split_text(shim, read)
     segments = all_segments(shim, read, text, options)
+    most = pieces_at_once(shim, segments, options["batch_pieces"], is_train)
     batches = list(
         batch_segments(
             segments,
             text,
             shim.special,
-            max_pieces=max_pieces,
+            max_pieces=most,
             n_prompts=shim.n_prompts,
         )
     )
@@ -216,7 +223,7 @@ def encode(shim: PretrainedShim, docs: InT, options: Any, is_train: bool) -> Enc
             _encode_batch(shim, module, batch, options["pooling"]) for batch in batches
         ]
     places = [np.concatenate([batch.token for batch in batches])]
-    places += [own_tokens(read, text), restore_order(batches)]
+    places += [own_tokens(read, text.token_start), restore_order(batches)]
     token, own, order = to_device(places, device)
     flat = flat.index_copy(0, token, torch.cat([vectors for vectors, _ in parts]))
     if len(own) < len(flat):
@@ -232,15 +239,6 @@ def split_text(shim: PretrainedShim, read: List[Surroundings]) -> PieceText:
     """RETURNS (PieceText): word pieces of documents and their neighbours."""
     words = [one.words for one in read]
     return join_pieces(encode_words(shim.tokenizer, words), list(map(len, words)))
-
-
-def own_tokens(read: List[Surroundings], text: PieceText) -> Ints:
-    """RETURNS (Ints): positions of the documents' own tokens in the text. (token,)"""
-    ranges = [
-        np.arange(first + one.start, first + one.end)
-        for one, first in zip(read, text.token_start)
-    ]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
 
 def all_segments(

@@ -5,7 +5,7 @@ every thread but the one that called `require_gpu()`, and not where Thinc's own 
 are on Apple's GPUs.
 """
 
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from ..settings import AUTO, CELLS_ON_CPU
 
 # What a head keeps of each cell for the backward pass: up to 162 numbers of 4 bytes
-# were counted, in short windows. As much memory again is left for everything else.
+# were counted, in short windows.
 NUMBERS_PER_CELL = 256
-BYTES_PER_CELL = 2 * 4 * NUMBERS_PER_CELL
+# Kinds of devices whose free memory torch knows.
+KNOWN_MEMORY = {"cuda"}
 
 
 def view_of(array: Any) -> Tensor:
@@ -42,14 +43,48 @@ def to_module(array: Any, module: nn.Module) -> Tensor:
     return xp2torch(array, device=device_of(module))
 
 
-def cells_that_fit(wanted: Union[int, str], device: torch.device) -> int:
-    """RETURNS (int): the setting `max_cells`; for "auto" what fits into the memory of a
-    GPU that is free now, counting what torch holds in reserve.
+def free_memory(device: torch.device) -> Optional[int]:
+    """RETURNS (Optional[int]): bytes of a GPU that are free now, counting what torch
+    holds in reserve; None for devices of which torch does not know it.
+    """
+    if device.type not in KNOWN_MEMORY:
+        return None
+    free, _ = torch.cuda.mem_get_info(device)
+    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(free + held)
+
+
+def as_many_as_fit(
+    wanted: Union[int, str],
+    device: torch.device,
+    *,
+    numbers_each: int,
+    on_cpu: int,
+    least: int = 1,
+) -> int:
+    """Read a setting of how much is computed at once.
+
+    wanted (Union[int, str]): a number, or "auto" for what fits into half of the memory
+        of a GPU that is free now.
+    numbers_each (int): numbers of 4 bytes that are kept of each for the backward pass.
+    on_cpu (int): what "auto" means where free memory is not known.
+    least (int): what "auto" means at least.
+    RETURNS (int): how many at once.
     """
     if wanted != AUTO:
         return int(wanted)
-    if device.type != "cuda":
-        return CELLS_ON_CPU
-    free, _ = torch.cuda.mem_get_info(device)
-    reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return max(CELLS_ON_CPU, (free + reserved) // BYTES_PER_CELL)
+    free = free_memory(device)
+    if free is None:
+        return on_cpu
+    return max(least, free // (2 * 4 * numbers_each))
+
+
+def cells_that_fit(wanted: Union[int, str], device: torch.device) -> int:
+    """RETURNS (int): the setting `max_cells` as a number."""
+    return as_many_as_fit(
+        wanted,
+        device,
+        numbers_each=NUMBERS_PER_CELL,
+        on_cpu=CELLS_ON_CPU,
+        least=CELLS_ON_CPU,
+    )

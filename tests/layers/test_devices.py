@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from spacy_spanner.layers.devices import BYTES_PER_CELL, cells_that_fit, view_of
+from spacy_spanner.layers.devices import (
+    NUMBERS_PER_CELL,
+    as_many_as_fit,
+    cells_that_fit,
+    view_of,
+)
 from spacy_spanner.models.blocks.cells import list_on_device
 from spacy_spanner.models.blocks.constants import constant
 from spacy_spanner.models.blocks.padded_rows import to_device
@@ -34,12 +39,22 @@ def pretend(monkeypatch: pytest.MonkeyPatch, free: int, reserved: int = 0) -> No
 
 def test_auto_takes_what_is_free_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, 20 * GIGABYTE, 4 * GIGABYTE)
-    assert cells_that_fit("auto", GPU) == 24 * GIGABYTE // BYTES_PER_CELL
+    half = 12 * GIGABYTE
+    assert cells_that_fit("auto", GPU) == half // (4 * NUMBERS_PER_CELL)
     assert cells_that_fit("auto", GPU) > 5 * CELLS_ON_CPU
     assert cells_that_fit(123, GPU) == 123
 
 
-def test_auto_is_never_less_than_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_less_where_less_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, 8_000)
+    assert as_many_as_fit("auto", GPU, numbers_each=10, on_cpu=7) == 100
+    assert as_many_as_fit("auto", GPU, numbers_each=10_000, on_cpu=7) == 1
+    assert as_many_as_fit(50, GPU, numbers_each=10, on_cpu=7) == 50
+    for other in (CPU, torch.device("mps")):  # whose free memory torch does not know
+        assert as_many_as_fit("auto", other, numbers_each=10, on_cpu=7) == 7
+
+
+def test_cells_are_never_fewer_than_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, 0)
     assert cells_that_fit("auto", GPU) == cells_that_fit("auto", CPU) == CELLS_ON_CPU
 

@@ -81,6 +81,10 @@ def install() -> None:
     _patch_cuda()
     _patch_thinc()
     _patch_transformers()
+    # Not imported before Thinc has found the arrays.
+    from spacy_spanner.layers import devices
+
+    devices.KNOWN_MEMORY.add(ELSEWHERE.type)
 
 
 def _patch_cuda() -> None:
@@ -96,6 +100,7 @@ def _patch_cuda() -> None:
     cuda.set_device = lambda *_: None
     cuda.is_bf16_supported = lambda *_: True
     cuda.mem_get_info = lambda *_: (8 * 2**30, 8 * 2**30)
+    cuda.memory_reserved = cuda.memory_allocated = lambda *_: 0
 
 
 def _patch_thinc() -> None:

@@ -19,6 +19,7 @@ from .helpers import encoder_of
         ("context", 0.5),
         ("max_pieces", 2),
         ("batch_pieces", 0),
+        ("batch_pieces", "all"),
     ],
 )
 def test_transformer_setting_out_of_range(setting: str, value: Any) -> None:

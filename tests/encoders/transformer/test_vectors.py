@@ -1,12 +1,13 @@
 """The vectors of an owned transformer are those of Hugging Face, pooled."""
 
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import numpy as np
 import pytest
 import torch
 
+from spacy_spanner.encoders.batch_size import CACHED_PIECES, pieces_at_once
 from spacy_spanner.encoders.transformer import build_transformer, get_shim
 
 from ...helpers import doc_of
@@ -72,6 +73,26 @@ def test_transformer_encodes_no_more_padded_pieces_at_once_than_it_may(
     # Words of two pieces, and two special pieces around each sentence.
     vectors_of(model, sentences(1, 4, 2), sentences(10, 3))
     assert seen == [(1, 22), (2, 10), (2, 6)]
+
+
+@pytest.mark.parametrize("batch_pieces, most", [("auto", 4096), (40, 40)])
+def test_auto_encodes_as_many_pieces_as_by_default_on_a_cpu(
+    tiny_bert: Path, batch_pieces: Any, most: int
+) -> None:
+    shim = get_shim(encoder_of(tiny_bert, batch_pieces=batch_pieces))
+    assert pieces_at_once(shim, [], batch_pieces, is_train=True) == most
+    found = pieces_at_once(shim, [], batch_pieces, is_train=False)
+    assert found == min(most, CACHED_PIECES)
+
+
+def test_auto_is_stored_and_gives_the_same_vectors(tiny_bert: Path) -> None:
+    docs = [doc_of(WORDS), sentences(2, 4, 1)]
+    model = encoder_of(tiny_bert, batch_pieces="auto")
+    expected = vectors_of(encoder_of(tiny_bert), *docs)
+    for found in (model, encoder_of(tiny_bert).from_bytes(model.to_bytes())):
+        assert found.attrs["batch_pieces"] == "auto"
+        for vectors, other in zip(vectors_of(found, *docs), expected, strict=True):
+            np.testing.assert_array_equal(vectors, other)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "first"])
