@@ -23,6 +23,8 @@ LIBRARIES = ("spacy", "thinc", "torch", "transformers")
 # All that is read of other libraries without their documenting it: prefer documented
 # names to an entry here.
 INTERNALS: Dict[str, Set[str]] = {
+    "encoders/fast/copies.py": {"_version"},
+    "encoders/fast/linear.py": {"_int_mm"},
     "jobs/parallel/updates.py": {"_found_inf"},
     "jobs/run/optimizer_state.py": {"_optimizer"},
     "jobs/spacy_commands.py": {
@@ -31,8 +33,10 @@ INTERNALS: Dict[str, Set[str]] = {
         "setup_gpu",
         "show_validation_error",
     },
+    "layers/devices.py": {"_foreach_zero_"},
     "layers/predict_only.py": {"_func"},
     "layers/torch_shim.py": {"_grad_scaler", "_mixed_precision", "_model"},
+    "training/kernels.py": {"_foreach_norm"},
     "training/optimizer.py": {"_set_attr_or_schedule"},
 }
 # Documented, or of Python itself.

@@ -5,13 +5,14 @@ every thread but the one that called `require_gpu()`, and not where Thinc's own 
 are on Apple's GPUs.
 """
 
-from typing import Any, Optional, Union
+from typing import Any, List, Optional, Union
 
 import numpy as np
 import torch
 from thinc.util import xp2torch
 from torch import Tensor, nn
 
+from ..internals import internal
 from ..settings import AUTO, CELLS_ON_CPU
 
 # What a head keeps of each cell for the backward pass: up to 162 numbers of 4 bytes
@@ -41,6 +42,12 @@ def to_module(array: Any, module: nn.Module) -> Tensor:
     is there.
     """
     return xp2torch(array, device=device_of(module))
+
+
+def set_to_zero(tensors: List[Tensor]) -> None:
+    """Fill tensors with zeros, in place: one kernel for many of a GPU."""
+    if tensors:
+        internal("torch", "_foreach_zero_")(tensors)
 
 
 def free_memory(device: torch.device) -> Optional[int]:

@@ -14,6 +14,7 @@ from torch import nn
 
 from ..errors import Errors
 from ..internals import internal
+from .devices import set_to_zero
 from .stored_state import plan_module, read_message, read_state
 
 ModuleBuilder = Callable[[int, int], nn.Module]
@@ -72,9 +73,7 @@ class TorchShim(PyTorchShim):
             if changed.data_ptr() != weights.data_ptr():
                 weights.data.copy_(changed)
         parameters = self._model.parameters()
-        grads = [one.grad for one in parameters if one.grad is not None]
-        if grads:
-            torch._foreach_zero_(grads)
+        set_to_zero([one.grad for one in parameters if one.grad is not None])
         scaler.update()
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
+from ..internals import internal
 from .frozen import Learned
 from .owners import Key
 
@@ -37,7 +38,7 @@ def _norms(grads: Sequence[Tensor]) -> List[Tensor]:
     """RETURNS (List[Tensor]): the norm of each gradient of one device."""
     if grads[0].is_cpu:
         return [grad.norm() for grad in grads]
-    return list(torch._foreach_norm(list(grads)))  # one kernel for many
+    return list(internal("torch", "_foreach_norm")(list(grads)))  # one kernel
 
 
 def take_step(

@@ -30,7 +30,7 @@ from torch import Tensor
 
 from ..errors import Errors, Warnings
 from ..internals import internal
-from ..layers.devices import view_of
+from ..layers.devices import set_to_zero, view_of
 from ..settings import Rule, at_least, fraction, require
 from .frozen import Learned, frozen_keys, gradients
 from .groups import (
@@ -211,8 +211,7 @@ class AdamW(Optimizer):
         self._move(plan, learning, lr_scale)
         # Thinc resets gradients of torch itself.
         of_thinc = [one for one in found if not plan.owners[one.key].in_torch]
-        if of_thinc:
-            torch._foreach_zero_([one.gradient for one in of_thinc])
+        set_to_zero([one.gradient for one in of_thinc])
         plan.due = {one.key for one in found}
         return {one.key: one.weights for one in learning}
 
@@ -228,7 +227,7 @@ class AdamW(Optimizer):
         grads = [one.gradient for one in learning]
         norm = gradient_norm(grads)
         if not math.isfinite(norm):
-            torch._foreach_zero_(grads)
+            set_to_zero(grads)
             raise ValueError(Errors.SP147.format(component=component, norm=norm))
         return min(1.0, self.grad_clip / (norm + 1e-6))
 

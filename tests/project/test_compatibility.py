@@ -30,7 +30,7 @@ def requirements() -> Dict[str, Requirement]:
     config = ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf8")
     extras = dict(config["options.extras_require"])
-    del extras["dev"]
+    del extras["dev"], extras["docs"]
     lines = "\n".join([*extras.values(), config["options"]["install_requires"]])
     found = map(Requirement, filter(None, lines.splitlines()))
     return {one.name: one for one in found}

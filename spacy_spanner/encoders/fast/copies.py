@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...errors import Warnings
+from ...internals import internal
 from .linear import convert_linear
 from .packed import PackedTransformer, can_be_packed
 from .processor import BFLOAT16, FLOAT32, usable_precision
@@ -92,7 +93,7 @@ def state_of(parameters: List[Tensor]) -> List[Tuple[int, int]]:
     or moves them. Optimizers that write to their memory as arrays do not change them.
     """
     return [
-        (one.data_ptr(), 0 if one.is_inference() else one._version)
+        (one.data_ptr(), 0 if one.is_inference() else internal(one, "_version"))
         for one in parameters
     ]
 

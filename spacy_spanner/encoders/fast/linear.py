@@ -13,12 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ...internals import internal
 from .processor import BFLOAT16
 
 LARGEST = 127.0
 # Adding it to a small float moves the number, rounded, to the lowest bits.
 ROUNDS = 1.5 * 2**23
 SMALLEST_SCALE = 1e-12
+
+multiply_int8 = internal("torch", "_int_mm")  # (row, k) x (k, output) to int32
 
 
 class BFloat16Linear(nn.Module):
@@ -64,7 +67,7 @@ class Int8Linear(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """RETURNS (Tensor): in float32. (..., output)"""
         codes, scale = quantize(inputs.reshape(-1, inputs.shape[-1]).float())
-        products = torch._int_mm(codes, self.weight.t()).float().mul_(self.scale)
+        products = multiply_int8(codes, self.weight.t()).float().mul_(self.scale)
         outputs = torch.addcmul(self.bias, products, scale, out=products)
         return outputs.reshape(*inputs.shape[:-1], -1)
 

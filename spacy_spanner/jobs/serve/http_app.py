@@ -200,4 +200,5 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> JSONResponse:
         message = Errors.SP222.format(problem=describe(error))
-        return JSONResponse({"error": error_body(message)}, 500)
+        closed = {"Connection": "close"}  # the server closes it after such an error
+        return JSONResponse({"error": error_body(message)}, 500, closed)

@@ -24,7 +24,7 @@ from spacy_spanner.models.diffusion.noise import (
     signal_shares,
 )
 from spacy_spanner.models.diffusion.proposals import Proposals, label_scores, propose
-from spacy_spanner.models.diffusion.sampling import fixed_noise, sample
+from spacy_spanner.models.diffusion.sampling import fixed_noise, sample, signal_table
 from spacy_spanner.models.diffusion.targets import expand
 from spacy_spanner.spans.layouts import pad_gold
 from spacy_spanner.spans.table import SpanTable
@@ -129,8 +129,10 @@ def test_section_4_1_gaussian_expansion_has_gold_once_and_gaussian_numbers() -> 
     codec = DiffusionCodec(**{**PAPER, "train_spans": 50})
     targets = codec.targets([SpanTable.of(rows)], lengths, rng=np.random.default_rng(0))
     quiet = targets._replace(time=np.zeros_like(targets.time))  # hardly any noise
-    time, length = torch.as_tensor(quiet.time), torch.as_tensor(lengths)
-    noisy = codec._add_noise(quiet, time, length)
+    length = torch.as_tensor(lengths)
+    share = signal_table(codec.schedule, codec.timesteps)[quiet.time]
+    columns = map(torch.as_tensor, (*quiet[2:6], share))
+    noisy = codec._add_noise(list(columns), length)
     gaussian = codec.signal.to_tokens(torch.as_tensor(targets.noise), length)
     filled = torch.as_tensor(~targets.is_gold)
     assert torch.equal(noisy.start[filled], gaussian.start[filled])

