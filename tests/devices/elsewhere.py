@@ -7,12 +7,12 @@ and every copy between the two is counted.
 """
 
 from collections import Counter
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils import backend_registration
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .rig.counts import traffic
@@ -40,7 +40,6 @@ ELSEWHERE = torch.device("far", 0)
 LENGTHS_ON_HOST = (
     torch.ops.aten._pack_padded_sequence.default,
     torch.ops.aten._pad_packed_sequence.default,
-    torch.ops.aten.lstm.data,
 )
 TO_HOST = (torch.ops.aten._local_scalar_dense.default,)
 # The shape of what these return depends on values: a GPU waits, too.
@@ -57,53 +56,6 @@ WAITING = (
 VIEWS = """view _unsafe_view t transpose permute unsqueeze squeeze expand select slice
 detach as_strided unbind split split_with_sizes unfold alias _reshape_alias diagonal
 lift_fresh"""
-
-
-def _gates(
-    inputs: Tensor,
-    hidden: Tensor,
-    cell: Tensor,
-    bias: Optional[Tensor] = None,
-    other_bias: Optional[Tensor] = None,
-) -> Tuple[Tensor, Tensor, Tensor]:
-    """One step of an LSTM, which torch computes by a kernel of the device."""
-    total = inputs + hidden
-    for one in (bias, other_bias):
-        total = total if one is None else total + one
-    enter, keep, fresh, leave = total.chunk(4, 1)
-    gates = enter.sigmoid(), keep.sigmoid(), fresh.tanh(), leave.sigmoid()
-    after = gates[1] * cell + gates[0] * gates[2]
-    return gates[3] * after.tanh(), after, torch.cat(gates, 1)
-
-
-def _gates_backward(
-    d_hidden: Optional[Tensor],
-    d_cell: Optional[Tensor],
-    before: Tensor,
-    after: Tensor,
-    gates: Tensor,
-    has_bias: bool,
-) -> Tuple[Tensor, Tensor, Optional[Tensor]]:
-    """The gradient of `_gates`, found by running it again."""
-    enter, keep, fresh, leave = gates.chunk(4, 1)
-    zeros = torch.zeros_like(after)
-    d_hidden = zeros if d_hidden is None else d_hidden
-    bent = after.tanh()
-    total = d_hidden * leave * (1 - bent**2) + (zeros if d_cell is None else d_cell)
-    parts = [
-        total * fresh * enter * (1 - enter),
-        total * before * keep * (1 - keep),
-        total * enter * (1 - fresh**2),
-        d_hidden * bent * leave * (1 - leave),
-    ]
-    d_gates = torch.cat(parts, 1)
-    return d_gates, total * keep, d_gates.sum(0) if has_bias else None
-
-
-REPLACED: Dict[Any, Any] = {
-    torch.ops.aten._thnn_fused_lstm_cell.default: _gates,
-    torch.ops.aten._thnn_fused_lstm_cell_backward_impl.default: _gates_backward,
-}
 
 
 class MixedDevicesError(RuntimeError):
@@ -136,6 +88,59 @@ class FarTensor(Tensor):
             return func(*args, **(kwargs or {}))
 
 
+class FarLSTM(torch.autograd.Function):
+    """An LSTM, which is one operation on a GPU, and one for its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, run: Callable, *tensors: Tensor) -> Tuple[Tensor, ...]:
+        """Run it on the values; the results stay connected for `backward`."""
+        traffic.operations["lstm"] += 1
+        needed = ctx.needs_input_grad[1:]
+        with torch.enable_grad(), _disable_current_modes():
+            ctx.inputs = [
+                tensor.values.detach().requires_grad_(need)  # type: ignore[attr-defined]
+                for tensor, need in zip(tensors, needed)
+            ]
+            ctx.results = run(*ctx.inputs)
+        return tuple(far(result) for result in ctx.results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Tuple[Optional[Tensor], ...]:
+        """RETURNS (Tuple): the gradients of all tensors."""
+        traffic.operations["lstm_backward"] += 1
+        wanted = [tensor for tensor in ctx.inputs if tensor.requires_grad]
+        with _disable_current_modes():
+            found = iter(
+                torch.autograd.grad(
+                    ctx.results, wanted, [gradient.values for gradient in gradients]
+                )
+            )
+        return None, *(
+            far(next(found)) if tensor.requires_grad else None for tensor in ctx.inputs
+        )
+
+
+def _lstm(first: Any, *arguments: Any) -> Any:
+    """Take the place of `torch.lstm`, in both forms: padded and packed."""
+    packed = isinstance(arguments[0], Tensor)
+    sizes, (states, weights, *rest) = arguments[:packed], arguments[packed:]
+    tensors = [first, *states, *weights]
+    kinds = {isinstance(tensor, FarTensor) for tensor in tensors}
+    if len(kinds) > 1:
+        raise MixedDevicesError(f"lstm of both devices: {_shapes(tensors)}")
+    if not kinds.pop():
+        return _near_lstm(first, *arguments)
+
+    def run(data: Tensor, hidden: Tensor, cell: Tensor, *weights: Tensor) -> Any:
+        return _near_lstm(data, *sizes, (hidden, cell), weights, *rest)
+
+    return FarLSTM.apply(run, *tensors)
+
+
+_near_lstm = torch._VF.lstm  # type: ignore[attr-defined]
+torch._VF.lstm = _lstm  # type: ignore[attr-defined]
+
+
 class Elsewhere(TorchDispatchMode):
     """Runs operations on far tensors, and counts copies and waits."""
 
@@ -165,8 +170,7 @@ class Elsewhere(TorchDispatchMode):
             traffic.up[str(func)] += 1
         if (far or goes_far) and not _is_view(func):
             traffic.operations[str(func)] += 1
-        run = REPLACED.get(func, func)
-        result = run(*_near(args), **_near(kwargs))
+        result = func(*_near(args), **_near(kwargs))
         if far and (func in TO_HOST or (target is not None and not goes_far)):
             self._count_copy(func)
             return result
@@ -227,7 +231,7 @@ def _near(values: Any) -> Any:
 def _far_result(func: Any, args: Tuple, result: Any) -> Any:
     if func._schema.is_mutable and args and isinstance(args[0], Tensor):
         return args[0]  # in place: the tensor itself
-    if func in LENGTHS_ON_HOST and func is not torch.ops.aten.lstm.data:
+    if func in LENGTHS_ON_HOST:
         data, lengths = result
         return FarTensor(data), lengths
     return tree_map(
