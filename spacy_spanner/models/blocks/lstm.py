@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence
 
 from ...spans.table import Ints
 from ..codec import WindowBatch
@@ -177,27 +177,35 @@ def _read_one_way(
 def _read_packed(
     lstm: nn.LSTM, vectors: Tensor, lengths: Ints, padding: float
 ) -> Tensor:
-    """Sort the rows on the host and read them packed. Torch would sort them on the
-    device, and then copy the order to the host.
+    """Read the rows packed. Torch's own functions for that copy the tokens of each
+    size apart, and the order of the rows to the host.
 
     RETURNS (Tensor): (batch, token, n_out)
     """
+    n_rows, n_tokens = vectors.shape[:2]
+    columns, sizes = plan_packing(lengths, n_tokens)
+    padded, packed = to_device(columns, vectors.device)
+    data = vectors.flatten(0, 1).index_select(0, padded)
+    read = lstm(PackedSequence(data, torch.as_tensor(sizes)))[0].data
+    # One more row, which padding reads.
+    read = F.pad(read, (0, 0, 0, 1), value=padding)
+    return read.index_select(0, packed).view(n_rows, n_tokens, -1)
+
+
+def plan_packing(lengths: Ints, n_tokens: int) -> Tuple[List[Ints], Ints]:
+    """Plan a packed sequence: the first tokens of all rows, then the second ones.
+
+    lengths (Ints): of each row. Shape: (batch,)
+    n_tokens (int): of a padded row.
+    RETURNS (Tuple[List[Ints], Ints]): the padded token of each packed one (packed,) and
+        the packed token of each padded one, or the one after all (batch·token,); and
+        how many rows have a first token, a second one, and so on (token,).
+    """
     order = np.argsort(-lengths, kind="stable")
-    is_sorted = bool((order[1:] > order[:-1]).all())  # as in groups of windows
-    if not is_sorted:
-        there, back = to_device([order, np.argsort(order)], vectors.device)
-        vectors = vectors.index_select(0, there)
-    packed = pack_padded_sequence(
-        vectors,
-        torch.as_tensor(lengths[order]),  # torch wants them on the host
-        batch_first=True,
-    )
-    read: Tensor = pad_packed_sequence(
-        lstm(packed)[0],
-        batch_first=True,
-        padding_value=padding,
-        total_length=vectors.shape[1],
-    )[0]
-    if is_sorted:
-        return read
-    return read.index_select(0, back)
+    exists = np.arange(n_tokens)[:, None] < lengths[order]  # (token, row)
+    place, rank = exists.nonzero()
+    padded = order[rank] * n_tokens + place
+    packed = np.full(len(lengths) * n_tokens, len(padded))
+    packed[padded] = np.arange(len(padded))
+    sizes = exists.sum(axis=1)
+    return [padded, packed], sizes[sizes > 0]
