@@ -242,6 +242,8 @@ def _find_candidates(
         )
     window, start, end, label, bits = torch.cat(columns, dim=1).cpu()
     found = Candidates(window, start, end, label, bits.int().view(torch.float32))
+    if slack:
+        found = found.real()
     if slack and most is not None:
         best = keep_best(found, most)
         if len(best.score) < len(found.score):

@@ -34,6 +34,8 @@ def keep_best_of_parts(
     for part in parts:
         joined = part if best is None else join([best, part])
         few = most is None or len(joined.score) <= slack
+        if slack and not few:
+            joined = joined.real()
         best = joined if few or most is None else keep_best(joined, most, n_windows)
         dropped = dropped or len(best.score) < len(joined.score)
     assert best is not None

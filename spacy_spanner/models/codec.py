@@ -73,8 +73,13 @@ class WindowBatch(NamedTuple):
         return None if self.missing is None else self.missing[window, start, last]
 
 
+NO_SPAN = -1.0  # score of a candidate that holds the place of none
+
+
 class Candidates(NamedTuple):
-    """Scored spans of a batch on the device, columns `(span,)`; `end` is exclusive."""
+    """Scored spans of a batch on the device, columns `(span,)`; `end` is exclusive.
+    Those with the score `NO_SPAN` are none.
+    """
 
     window: Tensor
     start: Tensor
@@ -95,6 +100,11 @@ class Candidates(NamedTuple):
         """
         window, start, last = (column[cell] for column in columns)
         return cls(window, start, last + 1, label, scores[cell, label])
+
+    def real(self) -> "Candidates":
+        """RETURNS (Candidates): without those that are none; a GPU waits."""
+        exists = self.score >= 0
+        return Candidates(*(column[exists] for column in self))
 
 
 class Contradiction(NamedTuple):
@@ -146,11 +156,29 @@ def best_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
     thresholds (Tensor): (label,)
     RETURNS (Tuple[Tensor, Tensor]): cells that have one, and their labels. (span,)
     """
-    # Rounded: scores differ in the last digits from batch to batch.
-    rounded = scores.round(decimals=4)
-    top, best = rounded.where(scores >= thresholds, -1.0).max(dim=-1)
+    best, top = _best_of(scores, thresholds)
     (cell,) = (top >= 0).nonzero(as_tuple=True)
     return cell, best[cell]
+
+
+def best_or_none(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
+    """Choose as `best_labels`, but keep all cells: their number is known without
+    waiting for the device.
+
+    RETURNS (Tuple[Tensor, Tensor]): labels, and scores, `NO_SPAN` where none reaches
+        its threshold. Shapes: (cell,)
+    """
+    best, top = _best_of(scores, thresholds)
+    score = scores.gather(1, best[:, None])[:, 0]
+    return best, score.where(top >= 0, NO_SPAN)
+
+
+def _best_of(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:
+    """RETURNS (Tuple[Tensor, Tensor]): labels, and rounded scores. (cell,)"""
+    # Rounded: scores differ in the last digits from batch to batch.
+    rounded = scores.round(decimals=4)
+    top, best = rounded.where(scores >= thresholds, NO_SPAN).max(dim=-1)
+    return best, top
 
 
 def all_labels(scores: Tensor, thresholds: Tensor) -> Tuple[Tensor, Tensor]:

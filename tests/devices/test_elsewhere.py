@@ -95,7 +95,8 @@ def near(tensor: Any) -> Tensor:
 
 def rows_of(found: Candidates) -> np.ndarray:
     """Sort what was found, to compare it."""
-    table = np.stack([near(column).detach().double().numpy() for column in found])
+    found = Candidates(*(near(column).detach() for column in found)).real()
+    table = np.stack([column.double().numpy() for column in found])
     return table[:, np.lexsort(table[3::-1])]
 
 

@@ -1,12 +1,15 @@
 """Spans on the device: the gold that they fit best, and moving their boundaries."""
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple, Optional, Tuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..blocks.padded_rows import GoldTensors, to_device
+from ...spans.table import Ints
+from ..blocks.constants import constant
+from ..blocks.padded_rows import to_device
 from .assignment import SeedTargets
 from .module import Spans
 
@@ -22,7 +25,7 @@ def overlap(start: Tensor, end: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     RETURNS (Tensor): 1 for equal spans.
     """
     shared = torch.minimum(end, ends) - torch.maximum(start, starts)
-    hull = torch.maximum(end, ends) - torch.minimum(start, starts)
+    hull = (end - start) + (ends - starts) - shared
     return shared / hull.clamp(min=1)
 
 
@@ -34,16 +37,19 @@ def soft_weights(iou: Tensor, positive: Tensor, eta: float) -> Tensor:
     eta (float): η; 0 gives every example the weight 1.
     RETURNS (Tensor): IoU^η for positives, (1 - IoU)^η for negatives. Shape: (span,)
     """
+    if not eta:
+        return torch.ones_like(iou)
     return iou.where(positive, 1 - iou) ** eta
 
 
-def best_fit(spans: Spans, gold: GoldTensors) -> Tuple[Tensor, Tensor]:
+def best_fit(spans: Spans, gold: Tensor) -> Tuple[Tensor, Tensor]:
     """Pair spans with the gold span of their window that they overlap most.
 
+    gold (Tensor): start, end and label of all gold spans. Shape: (3, batch, gold)
     RETURNS (Tuple[Tensor, Tensor]): the intersection over union, 0 without any gold,
         and the label. Shapes: (span,)
     """
-    start, end, label = (column[spans.window] for column in gold[:3])  # (span, gold)
+    start, end, label = gold.index_select(1, spans.window)  # (span, gold)
     fit = overlap(spans.start[:, None], spans.last[:, None] + 1, start, end)
     iou, best = fit.clamp(min=0).max(dim=1)
     return iou, label.gather(1, best[:, None])[:, 0]
@@ -52,38 +58,47 @@ def best_fit(spans: Spans, gold: GoldTensors) -> Tuple[Tensor, Tensor]:
 class Examples(NamedTuple):
     """Seeds in training, with the gold span that each fits best.
 
-    spans (Spans): columns (seed,)
-    start, end (Tensor): the gold span. Shape: (seed,)
-    positive (Tensor): whether it fits well enough. Shape: (seed,)
+    numbers (Tensor): window, start and last of the seed, start and end of the gold
+        span, and whether that fits well enough. Shape: (6, seed)
     weight (Tensor): see `soft_weights`. Shape: (seed,)
     """
 
-    spans: Spans
-    start: Tensor
-    end: Tensor
-    positive: Tensor
+    numbers: Tensor
     weight: Tensor
+
+    @property
+    def spans(self) -> Spans:
+        """The seeds."""
+        return Spans(*self.numbers[:3])
+
+    @property
+    def positive(self) -> Tensor:
+        """Whether the gold span fits well enough. Shape: (seed,)"""
+        return self.numbers[5].bool()
 
     def take(self, rows: Tensor) -> "Examples":
         """RETURNS (Examples): the rows with these numbers."""
-        return Examples(self.spans.take(rows), *(column[rows] for column in self[1:]))
+        numbers = self.numbers.index_select(1, rows)
+        return Examples(numbers, self.weight.index_select(0, rows))
 
 
 def place_examples(
     targets: SeedTargets, device: torch.device, eta: float
-) -> Tuple[GoldTensors, Examples]:
+) -> Tuple[Tensor, Examples]:
     """Pair the seeds of training with the gold that they fit best.
 
     device (torch.device): where to compare them, to which all is copied at once.
     eta (float): see `soft_weights`.
-    RETURNS (Tuple[GoldTensors, Examples]): the gold, and an example for each seed.
+    RETURNS (Tuple[Tensor, Examples]): the gold as in `best_fit`, and an example for
+        each seed.
     """
-    columns = to_device([*targets.grid, *targets.seeds, *targets[1:4]], device)
-    gold, spans = GoldTensors(*columns[:4]), Spans(*columns[4:7])
-    best, iou, positive = columns[7:]
-    row = spans.window, best
-    weight = soft_weights(iou, positive, eta)
-    return gold, Examples(spans, gold.start[row], gold.end[row], positive, weight)
+    grid, seeds, positive = targets.grid, targets.seeds, targets.positive
+    row = seeds.window, targets.gold
+    numbers = np.stack([*seeds, grid.start[row], grid.end[row], positive])
+    weight = soft_weights(torch.as_tensor(targets.iou), torch.as_tensor(positive), eta)
+    gold = np.stack([grid.start, grid.end, grid.label])
+    placed, *columns = to_device([gold, numbers, weight.numpy()], device)
+    return placed, Examples(*columns)
 
 
 def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:
@@ -93,29 +108,47 @@ def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:
     lengths (Tensor): tokens per window. Shape: (batch,)
     RETURNS (Spans): the moved spans; a span that would be empty is not moved.
     """
-    length = lengths[spans.window]
+    edges = constant(_edges, device=offsets.device)
+    length = lengths.index_select(0, spans.window) + edges  # (2, span)
     offsets = offsets.float().nan_to_num()  # bfloat16 is exact up to 256 only
-    start, last = (
-        # Clamped, because large offsets do not fit into an integer.
-        torch.minimum((place + offset + 0.5).floor().clamp(min=-1), length).long()
-        for place, offset in zip(spans[1:], offsets.unbind(dim=1))
-    )
-    start, last = start.clamp(min=0), torch.minimum(last, length - 1)
-    possible = start <= last
-    return Spans(
-        spans.window,
-        start.where(possible, spans.start),
-        last.where(possible, spans.last),
-    )
+    places = torch.stack(spans[1:])
+    # Clamped, because large offsets do not fit into an integer.
+    moved = (places + offsets.T + 0.5).floor().clamp(edges, length).long()
+    moved = moved.where(moved[0] <= moved[1], places)
+    return Spans(spans.window, *moved)
+
+
+def _edges() -> Ints:
+    """RETURNS (Ints): the lowest start, and last token of an empty span. (2, 1)"""
+    return np.asarray([[0], [-1]])
 
 
 def distinct(spans: Spans, n_tokens: int) -> Spans:
     """RETURNS (Spans): each once, in the order window, start, last."""
-    key = torch.unique((spans.window * n_tokens + spans.start) * n_tokens + spans.last)
+    key = torch.unique(_keys(spans, n_tokens))
     first = key.div(n_tokens, rounding_mode="floor")
     return Spans(
         first.div(n_tokens, rounding_mode="floor"), first % n_tokens, key % n_tokens
     )
+
+
+def distinct_or_marked(spans: Spans, n_tokens: int) -> Tuple[Spans, Optional[Tensor]]:
+    """Drop repeated spans; on a GPU, which would have to wait for their number, mark
+    them.
+
+    RETURNS (Tuple[Spans, Optional[Tensor]]): spans in the order window, start, last,
+        and True for the first of equals, or None if there are none. Shape: (span,)
+    """
+    if spans.window.is_cpu:
+        return distinct(spans, n_tokens), None
+    key, order = _keys(spans, n_tokens).sort()
+    is_new = F.pad(key[1:] != key[:-1], (1, 0), value=True)
+    return spans.take(order), is_new[: len(key)]
+
+
+def _keys(spans: Spans, n_tokens: int) -> Tensor:
+    """RETURNS (Tensor): a number for each span, in their order. (span,)"""
+    return (spans.window * n_tokens + spans.start) * n_tokens + spans.last
 
 
 def regression_loss(

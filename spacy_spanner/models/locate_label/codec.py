@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from ...settings import (
@@ -27,13 +26,15 @@ from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
 from ..blocks.cells import span_columns
-from ..blocks.padded_rows import GoldTensors, rows_of, to_device
+from ..blocks.padded_rows import rows_of, to_device
 from ..codec import (
     DECISIONS,
+    NO_SPAN,
     Candidates,
     SpanCodec,
     WindowBatch,
     best_labels,
+    best_or_none,
     only_best_class,
 )
 from .assignment import (
@@ -49,7 +50,7 @@ from .boundaries import (
     Examples,
     adjust,
     best_fit,
-    distinct,
+    distinct_or_marked,
     place_examples,
     regression_loss,
     soft_weights,
@@ -201,17 +202,17 @@ class LocateLabelCodec(SpanCodec):
         )
         loss = reader.vectors.new_zeros(())
         if self.use_filter:
-            logits = reader.filter(examples.spans)
+            logits, positive = reader.filter(examples.spans), examples.positive
             missing = batch.missing_at(*examples.spans)
             if missing is not None:  # an entity of any label would be positive
                 missing = missing.amax(dim=-1)
             loss += self.filter_weight * focal_binary_cross_entropy(
-                logits, examples.positive, examples.weight, self.filter_focus, missing
+                logits, positive, examples.weight, self.filter_focus, missing
             )
             if self.filter_in_training:
                 passing = logits.sigmoid() >= self.filter_threshold
-                examples = examples.take(rows_of(passing | examples.positive))
-        spans = examples.spans
+                examples = examples.take(rows_of(passing | positive))
+        spans, counts = examples.spans, None
         if self.use_regressor:
             offsets = reader.regress(spans)
             loss += self.regressor_weight * self._offset_loss(examples, offsets)
@@ -219,34 +220,36 @@ class LocateLabelCodec(SpanCodec):
             if self.learn_once:
                 # As in prediction. If a span counted once for each seed that moves to
                 # it, entities would seem more frequent than they are.
-                spans = distinct(spans, batch.vectors.shape[1])
+                spans, counts = distinct_or_marked(spans, batch.vectors.shape[1])
         return loss + self.class_weight * self._class_loss(
-            reader, spans, gold, batch.missing_at(*spans)
+            reader, spans, gold, batch.missing_at(*spans), counts
         )
 
     def _offset_loss(self, examples: Examples, offsets: Tensor) -> Tensor:
         """RETURNS (Tensor): loss of the offsets of positive examples, a scalar."""
-        positive = rows_of(examples.positive)
-        right = examples.take(positive)
-        weight = right.weight if self.weigh_offsets else torch.ones_like(right.weight)
-        return regression_loss(
-            right.spans, offsets[positive], right.start, right.end, weight
-        )
+        # The others weigh nothing: a GPU would have to wait to leave them out.
+        weight = examples.numbers[5].float()
+        if self.weigh_offsets:
+            weight = examples.weight * weight
+        start, end = examples.numbers[3:5]
+        return regression_loss(examples.spans, offsets, start, end, weight)
 
     def _class_loss(
         self,
         reader: SpanReader,
         spans: Spans,
-        gold: GoldTensors,
+        gold: Tensor,
         missing: Optional[Tensor],
+        counts: Optional[Tensor],
     ) -> Tensor:
         """RETURNS (Tensor): loss of the classes of adjusted spans, a scalar."""
         iou, label = best_fit(spans, gold)
         positive = (iou >= self.entity_iou) & (iou > 0)
+        weight = soft_weights(iou, positive, self.soft_examples)
         return focal_cross_entropy(
             reader.classify(spans),
-            (label + 1).where(positive, 0),
-            soft_weights(iou, positive, self.soft_examples),
+            (label + 1) * positive,
+            weight if counts is None else weight * counts,
             self.class_focus,
             missing,
         )
@@ -263,10 +266,16 @@ class LocateLabelCodec(SpanCodec):
         seeds = self._seeds_of_prediction(batch)
         located = self.locate(reader, seeds)
         # Seeds adjusted to the same span have the same scores: classify it once.
-        spans = distinct(located.adjusted, batch.vectors.shape[1])
+        n_tokens = batch.vectors.shape[1]
+        spans, counts = distinct_or_marked(located.adjusted, n_tokens)
         classes = reader.classify(spans).softmax(dim=-1)
         scores = only_best_class(classes, self.decision)[:, 1:]
-        return Candidates.at(spans, *best_labels(scores, thresholds), scores)
+        if counts is None:
+            return Candidates.at(spans, *best_labels(scores, thresholds), scores)
+        label, score = best_or_none(scores, thresholds)
+        end = spans.last + 1
+        score = score.where(counts, NO_SPAN)
+        return Candidates(spans.window, spans.start, end, label, score)
 
     def _seeds_of_prediction(self, batch: WindowBatch) -> Spans:
         if self.all_seeds:

@@ -8,10 +8,11 @@ token and added for each span.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Tuple
+from typing import NamedTuple, Sequence, Tuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ...settings import Settings, at_least, even, fraction, one_of, setting
 from ..blocks.lstm import optional_lstm
@@ -36,7 +37,14 @@ class Spans(NamedTuple):
 
     def take(self, rows: Tensor) -> "Spans":
         """RETURNS (Spans): the rows with these numbers."""
-        return Spans(*(column[rows] for column in self))
+        return Spans(*(column.index_select(0, rows) for column in self))
+
+
+class Places(NamedTuple):
+    """Spans as `RangeMaxima.at` reads them, columns `(span,)`."""
+
+    first: Tensor
+    further: Tensor
 
 
 class SpanMLP(nn.Module):
@@ -65,32 +73,40 @@ class SpanMLP(nn.Module):
     def forward(
         self,
         maxima: RangeMaxima,
-        spans: Spans,
+        places: Places,
         left: Tuple[Tensor, Tensor],
         right: Tuple[Tensor, Tensor],
     ) -> Tensor:
         """Score spans.
 
         maxima (RangeMaxima): of the token vectors.
-        spans (Spans): columns (span,)
+        places (Places): the spans. Columns: (span,)
         left, right (Tuple[Tensor, Tensor]): vectors (batch, place, width), and which
-            place of its window is next to each span (span,).
+            of all places is next to each span (span,).
         RETURNS (Tensor): (span, n_out)
         """
-        tables = [
-            projection(vectors).flatten(0, 1)  # (batch·place, hidden)
-            for projection, (vectors, _) in ((self.left, left), (self.right, right))
-        ]
-        rows = [spans.window * side[0].shape[1] + side[1] for side in (left, right)]
-        scores = []
-        in_cache = spans.window.is_cpu and not torch.is_grad_enabled()
+        # The bias is added to each token, not to each span.
+        tables = (
+            F.linear(left[0], self.left.weight, self.pooled.bias).flatten(0, 1),
+            self.right(right[0]).flatten(0, 1),
+        )  # (batch·place, hidden)
+        in_cache = left[0].is_cpu and not torch.is_grad_enabled()
         at_once = SPANS_IN_CACHE if in_cache else SPANS_AT_ONCE
-        for chunk in zip(*(column.split(at_once) for column in (*spans, *rows))):
-            hidden = self.pooled(maxima(*chunk[:3]))  # (span, hidden)
-            for table, row in zip(tables, chunk[3:]):
-                hidden = hidden + table.index_select(0, row)
-            scores.append(self.output(self.hidden(hidden)))
-        return torch.cat(scores)
+        columns = (*places, left[1], right[1])
+        scores = [
+            self._score_some(maxima.at(first, further), tables, rows)
+            for first, further, *rows in zip(*(c.split(at_once) for c in columns))
+        ]
+        return scores[0] if len(scores) == 1 else torch.cat(scores)
+
+    def _score_some(
+        self, maxima: Tensor, tables: Tuple[Tensor, Tensor], rows: Sequence[Tensor]
+    ) -> Tensor:
+        """RETURNS (Tensor): (span, n_out)"""
+        one, two = (table.index_select(0, row) for table, row in zip(tables, rows))
+        hidden = torch.addmm(one + two, maxima, self.pooled.weight.T)
+        scores: Tensor = self.output(self.hidden(hidden))
+        return scores
 
 
 @dataclass(frozen=True)
@@ -180,18 +196,26 @@ class SpanReader(NamedTuple):
         before, after = self.networks.edges[:, None, None].expand(2, batch, 1, -1)
         left = torch.cat([before, self.vectors], dim=1)  # (batch, token + 1, width)
         right = torch.cat([self.vectors, after], dim=1)
-        next_token = spans.last + 1
-        at_end = next_token == self.lengths[spans.window]
-        next_token = next_token.masked_fill(at_end, n_tokens)
+        places = self._places(spans)
+        first = places.first + spans.window  # windows have one place more
+        length = self.lengths.index_select(0, spans.window)
+        further = spans.last + 1
+        further = further.masked_fill(further == length, n_tokens) - spans.start
         offsets: Tensor = self.networks.offset_mlp(
-            self.maxima, spans, (left, spans.start), (right, next_token)
+            self.maxima, places, (left, first), (right, first + further)
         )
         if self.networks.offsets == "squashed":
-            offsets = torch.tanh(offsets / 2) * self.lengths[spans.window, None]
+            offsets = torch.tanh(offsets / 2) * length[:, None]
         return offsets
+
+    def _places(self, spans: Spans) -> Places:
+        first = spans.window * self.maxima.n_tokens + spans.start
+        return Places(first, spans.last - spans.start)
 
     def _score_inside(self, mlp: SpanMLP, spans: Spans) -> Tensor:
         """Apply an MLP to a span's maximum, its first, and its last token."""
-        first, last = (self.vectors, spans.start), (self.vectors, spans.last)
-        scores: Tensor = mlp(self.maxima, spans, first, last)
+        places = self._places(spans)
+        first = self.vectors, places.first
+        last = self.vectors, places.first + places.further
+        scores: Tensor = mlp(self.maxima, places, first, last)
         return scores

@@ -183,7 +183,7 @@ def seed_everything() -> None:
 def maxima_on_host(vectors: Any) -> RangeMaxima:
     """RETURNS (RangeMaxima): with one of its constants on the wrong device."""
     made = RangeMaxima(vectors)
-    made.runs = made.runs.cpu()
+    made.steps = made.steps.cpu()
     return made
 
 
