@@ -7,10 +7,12 @@ and every copy between the two is counted.
 """
 
 from collections import Counter
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.utils import backend_registration
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_map
@@ -88,57 +90,79 @@ class FarTensor(Tensor):
             return func(*args, **(kwargs or {}))
 
 
-class FarLSTM(torch.autograd.Function):
-    """An LSTM, which is one operation on a GPU, and one for its gradient."""
+class FarKernel(torch.autograd.Function):
+    """What is one operation on a GPU, and one for its gradient: LSTMs and attention."""
 
     @staticmethod
-    def forward(ctx: Any, run: Callable, *tensors: Tensor) -> Tuple[Tensor, ...]:
+    def forward(ctx: Any, name: str, run: Callable, *tensors: Tensor) -> Any:
         """Run it on the values; the results stay connected for `backward`."""
-        traffic.operations["lstm"] += 1
-        needed = ctx.needs_input_grad[1:]
+        traffic.operations[name] += 1
+        ctx.name, needed = name, ctx.needs_input_grad[2:]
         with torch.enable_grad(), _disable_current_modes():
             ctx.inputs = [
                 tensor.values.detach().requires_grad_(need)  # type: ignore[attr-defined]
                 for tensor, need in zip(tensors, needed)
             ]
             ctx.results = run(*ctx.inputs)
-        return tuple(far(result) for result in ctx.results)
+        if isinstance(ctx.results, Tensor):
+            return far(ctx.results)
+        return tuple(map(far, ctx.results))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Tuple[Optional[Tensor], ...]:
         """RETURNS (Tuple): the gradients of all tensors."""
-        traffic.operations["lstm_backward"] += 1
+        traffic.operations[f"{ctx.name}_backward"] += 1
         wanted = [tensor for tensor in ctx.inputs if tensor.requires_grad]
+        values = [gradient.values for gradient in gradients]
         with _disable_current_modes():
-            found = iter(
-                torch.autograd.grad(
-                    ctx.results, wanted, [gradient.values for gradient in gradients]
-                )
-            )
-        return None, *(
-            far(next(found)) if tensor.requires_grad else None for tensor in ctx.inputs
-        )
+            results = ctx.results
+            results = (results,) if isinstance(results, Tensor) else results
+            found = iter(torch.autograd.grad(results, wanted, values))
+        made = [far(next(found)) if t.requires_grad else None for t in ctx.inputs]
+        return None, None, *made
+
+
+def _kernel(name: str, run: Callable, original: Callable, *tensors: Tensor) -> Any:
+    """RETURNS (Any): what a kernel makes of tensors of one device."""
+    kinds = {isinstance(tensor, FarTensor) for tensor in tensors}
+    if len(kinds) > 1:
+        raise MixedDevicesError(f"{name} of both devices: {_shapes(list(tensors))}")
+    return FarKernel.apply(name, run, *tensors) if kinds.pop() else original()
 
 
 def _lstm(first: Any, *arguments: Any) -> Any:
     """Take the place of `torch.lstm`, in both forms: padded and packed."""
     packed = isinstance(arguments[0], Tensor)
     sizes, (states, weights, *rest) = arguments[:packed], arguments[packed:]
-    tensors = [first, *states, *weights]
-    kinds = {isinstance(tensor, FarTensor) for tensor in tensors}
-    if len(kinds) > 1:
-        raise MixedDevicesError(f"lstm of both devices: {_shapes(tensors)}")
-    if not kinds.pop():
-        return _near_lstm(first, *arguments)
 
     def run(data: Tensor, hidden: Tensor, cell: Tensor, *weights: Tensor) -> Any:
         return _near_lstm(data, *sizes, (hidden, cell), weights, *rest)
 
-    return FarLSTM.apply(run, *tensors)
+    def original() -> Any:
+        return _near_lstm(first, *arguments)
+
+    return _kernel("lstm", run, original, first, *states, *weights)
+
+
+def _attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, **kw: Any
+) -> Any:
+    """Take the place of torch's function, which lowers the precision as others do."""
+    tensors = [one for one in (query, key, value, attn_mask) if one is not None]
+
+    def original() -> Any:
+        return _near_attention(query, key, value, attn_mask=attn_mask, **kw)
+
+    if isinstance(query, FarTensor) and torch.is_autocast_enabled("far"):
+        lower = torch.get_autocast_dtype("far")
+        tensors = [t.to(lower) if t.is_floating_point() else t for t in tensors]
+    return _kernel("attention", partial(_near_attention, **kw), original, *tensors)
 
 
 _near_lstm = torch._VF.lstm  # type: ignore[attr-defined]
 torch._VF.lstm = _lstm  # type: ignore[attr-defined]
+_near_attention = F.scaled_dot_product_attention
+F.scaled_dot_product_attention = _attention
 
 
 class Elsewhere(TorchDispatchMode):

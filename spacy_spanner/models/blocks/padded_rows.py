@@ -1,7 +1,7 @@
 """Columns, padded gold and padded vectors on the device."""
 
 from itertools import accumulate
-from typing import List, NamedTuple, Sequence
+from typing import List, NamedTuple, Optional, Sequence
 
 import numpy as np
 import torch
@@ -13,17 +13,14 @@ TOKENS_IN_CACHE = 512
 
 
 class GoldTensors(NamedTuple):
-    """The columns of `spans.layouts.PaddedGold` as tensors. Shapes: (batch, gold)"""
+    """`spans.layouts.PaddedGold` as tensors, with the last token of each span, 0 where
+    padded. Shapes: (batch, gold)
+    """
 
     start: Tensor
-    end: Tensor
+    last: Tensor
     label: Tensor
     mask: Tensor
-
-    @property
-    def last(self) -> Tensor:
-        """The last token of each span, 0 where padded. Shape: (batch, gold)"""
-        return (self.end - 1).clamp(min=0)
 
 
 ALIGNED = 16  # bytes; every type may begin at a multiple of it
@@ -76,14 +73,24 @@ def rows_of(mask: Tensor) -> Tensor:
     return rows
 
 
-def at_tokens(vectors: Tensor, index: Tensor) -> Tensor:
+def first_rows(batch: int, n_tokens: int, device: torch.device) -> Tensor:
+    """RETURNS (Tensor): the row of each window's first token, if the tokens of all
+    padded windows are rows. Shape: (batch, 1)
+    """
+    return torch.arange(0, batch * n_tokens, n_tokens, device=device)[:, None]
+
+
+def at_tokens(vectors: Tensor, index: Tensor, first: Optional[Tensor] = None) -> Tensor:
     """RETURNS (Tensor): rows of (batch, token, width) by index (batch, span), as
     (batch, span, width). A batch of one serves all windows of the index.
+
+    first (Optional[Tensor]): see `first_rows`, if they are there already.
     """
     batch, n_tokens, width = vectors.shape
     if batch > 1:
-        window = torch.arange(batch, device=index.device)[:, None]
-        index = window * n_tokens + index
+        if first is None:
+            first = first_rows(batch, n_tokens, index.device)
+        index = first + index
     # `index_select` copies whole rows, `gather` single numbers.
     rows = vectors.reshape(-1, width).index_select(0, index.flatten())
     return rows.view(*index.shape, width)

@@ -45,6 +45,7 @@ from .noise import (
     TokenSpans,
     add_noise,
     join_spans,
+    moves_of,
 )
 from .proposals import (
     BOUNDARY_CHOICES,
@@ -53,6 +54,7 @@ from .proposals import (
     Proposals,
     class_probabilities,
     first_of_equals,
+    in_order,
     label_scores,
     propose,
     without_repeats,
@@ -163,7 +165,9 @@ class DiffusionCodec(SpanCodec):
         module = cast(DiffusionModule, module)
         share = constant(signal_table, self.schedule, self.timesteps, device=CPU)
         share_now = share.numpy()[targets.time]
-        columns = (*targets.gold, targets.time, *targets[2:6], share_now)
+        grid = targets.gold
+        columns = [grid.start, grid.last, grid.label, grid.mask, targets.time]
+        columns += [*targets[2:6], share_now]
         placed = to_device(columns, batch.vectors.device)
         gold, time = GoldTensors(*placed[:4]), placed[4]
         lengths = batch.sizes.repeat_interleave(self.draws)
@@ -193,12 +197,13 @@ class DiffusionCodec(SpanCodec):
         RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)
         """
         start, last, is_gold, noise, share = columns
-        clean = self.signal.of_tokens(start, last, lengths)
+        moves = moves_of(lengths)
+        clean = self.signal.of_tokens(start, last, moves)
         noisy = add_noise(clean, noise, share)
         if self.expansion == "gaussian":
             # The sum of a Gaussian number and Gaussian noise is such a number, too.
             noisy = noisy.where(is_gold[:, :, None], noise)
-        return self.signal.to_tokens(noisy, lengths)
+        return self.signal.to_tokens(noisy, moves)
 
     def _denoise(
         self,
@@ -284,7 +289,7 @@ class DiffusionCodec(SpanCodec):
         if module.reads_denoised and self.score == "class":
             # The score of a span does not depend on the noise that it came from, so
             # each is classified once.
-            spans = join_spans(*(proposals.ordered for proposals in found))
+            spans = in_order(join_spans(*(proposals.spans for proposals in found)))
             spans, distinct = without_repeats(spans, memory.mask.shape[1])
             classes = module.classify(memory, None, spans)
             return spans, class_probabilities(classes), distinct

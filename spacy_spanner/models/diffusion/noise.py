@@ -11,7 +11,7 @@ all numbers mean it.
 
 import math
 from itertools import pairwise
-from typing import List, NamedTuple, Tuple
+from typing import List, NamedTuple, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -73,6 +73,28 @@ def sampling_times(n_steps: int, n_samples: int) -> List[Tuple[int, int]]:
     return list(pairwise(times))
 
 
+class Moves(NamedTuple):
+    """How far boundaries can be from the first token of their windows.
+
+    largest (Tensor): in tokens. Shape: (batch, 1)
+    half (Tensor): half of that. Shape: (batch, 1, 1)
+    divisor (Tensor): the same, but above 0. Shape: (batch, 1, 1)
+    """
+
+    largest: Tensor
+    half: Tensor
+    divisor: Tensor
+
+
+def moves_of(lengths: Union[Tensor, Moves]) -> Moves:
+    """RETURNS (Moves): those of windows of these many tokens. (batch,)"""
+    if isinstance(lengths, Moves):
+        return lengths
+    largest = (lengths - 1)[:, None]
+    half = largest[:, :, None] / 2  # exact
+    return Moves(largest, half, half.clamp(min=0.5))
+
+
 class Signal(NamedTuple):
     """How spans become numbers, to which noise can be added.
 
@@ -83,34 +105,41 @@ class Signal(NamedTuple):
     scale: float
     noise_on: str = "width"
 
-    def of_tokens(self, start: Tensor, last: Tensor, lengths: Tensor) -> Tensor:
+    def of_tokens(
+        self, start: Tensor, last: Tensor, lengths: Union[Tensor, Moves]
+    ) -> Tensor:
         """Scale boundaries to numbers.
 
         start, last (Tensor): tokens, both inclusive. Shape: (batch, span)
-        lengths (Tensor): tokens of the windows. Shape: (batch,)
+        lengths (Union[Tensor, Moves]): tokens of the windows (batch,), or what was
+            made of them.
         RETURNS (Tensor): in [-λ, λ]. Shape: (batch, span, 2)
         """
-        moves = (lengths - 1).clamp(min=1)[:, None, None]
         second = last if self.noise_on == "boundaries" else last - start
         position = torch.stack([start, second], dim=-1)
-        return (2 * position / moves - 1) * self.scale
+        return self._scale(position / moves_of(lengths).divisor - 1)
 
-    def to_tokens(self, signal: Tensor, lengths: Tensor) -> TokenSpans:
+    def to_tokens(self, signal: Tensor, lengths: Union[Tensor, Moves]) -> TokenSpans:
         """Round numbers to the nearest spans that lie inside their windows. Boundaries
         in the wrong order are swapped.
 
         signal (Tensor): Shape: (batch, span, 2)
-        lengths (Tensor): tokens of the windows. Shape: (batch,)
+        lengths (Union[Tensor, Moves]): see `of_tokens`.
         RETURNS (TokenSpans): (batch, span)
         """
-        moves = (lengths - 1)[:, None]
-        position = ((signal / self.scale).clamp(-1, 1) + 1) / 2 * moves[:, :, None]
+        moves = moves_of(lengths)
+        if self.scale != 1:
+            signal = signal / self.scale
+        position = (signal.clamp(-1, 1) + 1) * moves.half
         first, second = position.round().long().unbind(dim=-1)
         if self.noise_on == "boundaries":
             return TokenSpans(
                 torch.minimum(first, second), torch.maximum(first, second)
             )
-        return TokenSpans(first, torch.minimum(first + second, moves))
+        return TokenSpans(first, torch.minimum(first + second, moves.largest))
+
+    def _scale(self, numbers: Tensor) -> Tensor:
+        return numbers if self.scale == 1 else numbers * self.scale
 
 
 def add_noise(signal: Tensor, noise: Tensor, share: Tensor) -> Tensor:
@@ -145,7 +174,10 @@ def denoise_step(
     eta (float): η, from 0 (the noise stays the same) to 1 (mostly new).
     RETURNS (Tensor): x_s. Shape: (batch, span, 2)
     """
-    noise = (noisy - math.sqrt(share) * signal) / math.sqrt(1 - share)
     variance = eta**2 * (1 - target) / (1 - share) * (1 - share / target)
     kept = math.sqrt(max(1 - target - variance, 0.0))
-    return math.sqrt(target) * signal + kept * noise + math.sqrt(variance) * fresh
+    # An operation for each term.
+    noise = torch.sub(noisy, signal, alpha=math.sqrt(share))
+    earlier = noise * (kept / math.sqrt(1 - share))
+    earlier = torch.add(earlier, signal, alpha=math.sqrt(target))
+    return torch.add(earlier, fresh, alpha=math.sqrt(variance))

@@ -49,12 +49,14 @@ class Pointer(nn.Module):
         mask (Tensor): True for real tokens. Shape: (batch, token)
         RETURNS (PointerKeys): the same for all steps.
         """
-        keys = self.key(tokens).masked_fill(~mask[:, :, None], 0.0)
-        constant = keys.new_zeros(mask.shape)
+        outside = ~mask
+        keys = self.key(tokens).masked_fill(outside[:, :, None], 0.0)
         if self.hidden is None:
             keys = keys / math.sqrt(keys.shape[-1])
             keys, constant = keys @ self.query.weight, keys @ self.query.bias
-        constant = constant.masked_fill(~mask, IMPOSSIBLE)
+        else:
+            constant = keys.new_zeros(mask.shape)
+        constant = constant.masked_fill(outside, IMPOSSIBLE)
         return PointerKeys(keys.transpose(1, 2), constant[:, None])
 
     def care(self, time: Tensor, distances: Tensor) -> Tensor:
@@ -118,9 +120,9 @@ class DenoisedClassifier(nn.Module):
         spans (TokenSpans): (batch, span)
         RETURNS (Tensor): (batch, span, class)
         """
-        width = spans.last - spans.start
-        width = width.clamp(max=self.width_embedding.num_embeddings - 1)
-        return self.output(features.of(spans) + self.width_embedding(width))
+        further = spans.last - spans.start
+        width = further.clamp(max=self.width_embedding.num_embeddings - 1)
+        return self.output(features.of(spans, further) + self.width_embedding(width))
 
 
 class NoisyClassifier(nn.Module):

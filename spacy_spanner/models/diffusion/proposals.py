@@ -32,8 +32,12 @@ class Proposals(NamedTuple):
     @property
     def ordered(self) -> TokenSpans:
         """The spans; those that end before they start have one token."""
-        start, last = self.spans
-        return TokenSpans(start, torch.maximum(start, last))
+        return in_order(self.spans)
+
+
+def in_order(spans: TokenSpans) -> TokenSpans:
+    """RETURNS (TokenSpans): those that end before they start with one token."""
+    return TokenSpans(spans.start, torch.maximum(*spans))
 
 
 def log_probabilities(scores: Tensor, kind: str) -> Tensor:
@@ -106,21 +110,21 @@ def label_scores(proposals: Proposals, classes: Tensor, kind: str) -> Tensor:
 
 def without_repeats(spans: TokenSpans, n_tokens: int) -> Tuple[TokenSpans, Tensor]:
     """Drop repeated spans. Windows with fewer distinct spans are filled up with
-    repeats.
+    repeats. On a GPU, which would have to wait for their number, all repeats stay.
 
     spans (TokenSpans): (batch, span)
     n_tokens (int): tokens of the longest window.
     RETURNS (Tuple[TokenSpans, Tensor]): the distinct ones in order, then repeats, and
-        True for the distinct ones. Shapes: (batch, distinct)
+        True for the distinct ones. Shapes: (batch, distinct), on a GPU (batch, span)
     """
     cell = (spans.start * n_tokens + spans.last).sort(dim=1).values
-    repeated = torch.zeros_like(cell, dtype=torch.bool)
-    repeated[:, 1:] = cell[:, 1:] == cell[:, :-1]
-    most = int((~repeated).sum(dim=1).max())
-    order = repeated.to(torch.uint8).argsort(dim=1, stable=True)[:, :most]
-    cell, repeated = cell.gather(1, order), repeated.gather(1, order)
+    is_new = F.pad(cell[:, 1:] != cell[:, :-1], (1, 0), value=True)
+    if cell.is_cpu:
+        most = int(is_new.sum(dim=1).max())
+        order = (~is_new).to(torch.uint8).argsort(dim=1, stable=True)[:, :most]
+        cell, is_new = cell.gather(1, order), is_new.gather(1, order)
     spans = TokenSpans(cell.div(n_tokens, rounding_mode="floor"), cell % n_tokens)
-    return spans, ~repeated
+    return spans, is_new
 
 
 def first_of_equals(spans: TokenSpans, score: Tensor, n_tokens: int) -> Tensor:

@@ -17,6 +17,7 @@ from .noise import (
     Signal,
     TokenSpans,
     denoise_step,
+    moves_of,
     sampling_times,
     signal_shares,
 )
@@ -48,14 +49,14 @@ def sample(
     seed (int): seed of all noise.
     YIELDS (Proposals): those of each step.
     """
-    shares = _shares(schedule, n_steps)
+    shares, moves = _shares(schedule, n_steps), moves_of(lengths)
     x = fixed_noise(n_spans, seed, 0, lengths.device).expand(len(lengths), -1, -1)
     for step, (now, then) in enumerate(sampling_times(n_steps, n_samples)):
-        proposals = denoise(signal.to_tokens(x, lengths), step)
+        proposals = denoise(signal.to_tokens(x, moves), step)
         yield proposals
         if then < 0:  # that was the last step
             return
-        clean = signal.of_tokens(*proposals.spans, lengths)
+        clean = signal.of_tokens(*proposals.spans, moves)
         fresh = fixed_noise(n_spans, seed, step + 1, lengths.device)
         share, target = shares[now], shares[then]
         x = denoise_step(x, clean, fresh, share=share, target=target, eta=eta)

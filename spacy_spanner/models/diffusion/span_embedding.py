@@ -49,9 +49,10 @@ class SpanEmbedding(nn.Module):
         spans (TokenSpans): (batch, span)
         RETURNS (Tensor): (batch, span, width)
         """
-        x, tables = memory.spans.of(spans), memory.tables
+        further = spans.last - spans.start
+        x, tables = memory.spans.of(spans, further), memory.tables
         if tables.widths is not None:
-            x = x + F.embedding(spans.last - spans.start, tables.widths)
+            x = x + F.embedding(further, tables.widths)
         if tables.positions is not None:
             as_start, as_last = tables.positions.chunk(2, dim=-1)
             x = x + F.embedding(spans.start, as_start)

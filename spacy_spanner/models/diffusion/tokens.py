@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ...spans.table import Floats
 from ..blocks.constants import constant
-from ..blocks.padded_rows import at_tokens
+from ..blocks.padded_rows import at_tokens, first_rows
 from .noise import TokenSpans
 
 # The wavelengths of sinusoidal embeddings go up to 2π times this (Vaswani et al. 2017).
@@ -116,17 +116,21 @@ class SpanFeatures(NamedTuple):
     right: Tensor
     n_boundary: int
 
-    def of(self, spans: TokenSpans) -> Tensor:
+    def of(self, spans: TokenSpans, further: Optional[Tensor] = None) -> Tensor:
         """Add the projections of both boundary tokens and of the mean over all tokens.
 
         spans (TokenSpans): both ends inclusive. Shape: (batch, span)
+        further (Optional[Tensor]): how far the last token is from the first, if known.
         RETURNS (Tensor): (batch, span, width)
         """
-        parts = at_tokens(self.left, spans.start) + at_tokens(self.right, spans.last)
+        first = first_rows(*self.left.shape[:2], self.left.device)
+        parts = at_tokens(self.left, spans.start, first)
+        parts = parts + at_tokens(self.right, spans.last, first)
         boundaries, total = parts.tensor_split([self.n_boundary], dim=-1)
         if not total.shape[-1]:
             return boundaries
-        mean = total / (spans.last - spans.start + 1)[:, :, None]
+        further = spans.last - spans.start if further is None else further
+        mean = total / (further + 1)[:, :, None]
         return boundaries + mean if self.n_boundary else mean
 
 
@@ -183,6 +187,8 @@ class TokenMemory(NamedTuple):
 
     def repeat(self, times: int) -> "TokenMemory":
         """RETURNS (TokenMemory): every window this many times in a row."""
+        if times == 1:
+            return self
         return _map_tensors(self, lambda t: t.repeat_interleave(times, dim=0))
 
 

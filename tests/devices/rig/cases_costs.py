@@ -13,7 +13,7 @@ PREDICTION = {
     "span_biaffine": (4, 2, 1),
     "span_locate_label": (4, 2, 1),
     "span_offset": (4, 2, 1),
-    "span_diffusion": (4, 3, 1),
+    "span_diffusion": (4, 2, 1),
 }
 LEARNING = {
     "span_biaffine": (5, 2, 0),

@@ -22,7 +22,7 @@ from spacy_spanner.models.diffusion.proposals import Proposals
 
 GOLD = GoldTensors(
     start=torch.tensor([[0, 1]]),
-    end=torch.tensor([[2, 2]]),
+    last=torch.tensor([[1, 1]]),
     label=torch.tensor([[1, 0]]),
     mask=torch.tensor([[True, True]]),
 )
