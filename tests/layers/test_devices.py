@@ -1,6 +1,6 @@
 """Arrays where they lie, and as much work at once as fits."""
 
-from typing import Any
+from typing import Any, List
 
 import numpy as np
 import pytest
@@ -80,13 +80,16 @@ def test_spans_are_listed_on_the_device_as_on_the_host(
         assert one.tolist() == two.tolist()
 
 
-def test_columns_are_copied_at_once() -> None:
-    columns = [
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_columns_are_copied_at_once(is_empty: bool) -> None:
+    columns: List[Any] = [
         np.arange(3),
         np.asarray([[True, False]]),
         np.zeros((0, 2), dtype=np.float32),
         np.asarray([[0.5], [1.5]], dtype=np.float32),
     ]
+    if is_empty:  # as in a batch without annotation
+        columns = [column[:0] for column in columns]
     # `meta` has no values, but takes the way of a GPU.
     for tensor, column in zip(to_device(columns, torch.device("meta")), columns):
         assert tensor.shape == column.shape

@@ -36,7 +36,8 @@ def to_device(columns: Sequence[NDArray], device: torch.device) -> List[Tensor]:
         return [torch.as_tensor(column, device=device) for column in columns]
     sizes = [-(-column.nbytes // ALIGNED) * ALIGNED for column in columns]
     ends = list(accumulate(sizes))
-    packed = np.zeros(ends[-1] if ends else 0, dtype=np.uint8)
+    # Not empty: an empty tensor of bytes cannot be viewed as another type.
+    packed = np.zeros(max([ALIGNED, *ends]), dtype=np.uint8)
     for column, end, size in zip(columns, ends, sizes):
         row = np.ascontiguousarray(column).reshape(-1).view(np.uint8)
         packed[end - size : end - size + column.nbytes] = row
