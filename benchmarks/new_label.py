@@ -1,11 +1,13 @@
 """F1 of old labels and of a new one that is learned from few sentences.
 
-python benchmarks/new_label.py DATA --dataset genia --seeds 0,1,2
+python benchmarks/new_label.py DATA --dataset genia --seeds 0,1,2 --texts 16
 
 A pipeline learns all labels but one, and then this one from sentences that are
-annotated with this label only, with `rehearse`.
+annotated with this label only, with `rehearse`. Texts of the first training, without
+their annotation, are rehearsed with each batch.
 """
 
+import random
 from collections import Counter
 from pathlib import Path
 from statistics import mean
@@ -58,7 +60,9 @@ def main(
     models: str = typer.Option(MODELS, help="Comma-separated factories"),
     seeds: str = typer.Option("0,1,2", help="Comma-separated seeds"),
     sentences: int = typer.Option(100, help="Sentences with the new label"),
-    epochs: int = typer.Option(10, help="Epochs of both trainings"),
+    epochs: int = typer.Option(10, help="Epochs of the first training"),
+    more_epochs: int = typer.Option(16, help="Epochs of the second training"),
+    texts: int = typer.Option(16, help="Earlier texts to rehearse with each batch"),
     limit: int = typer.Option(0, help="Sentences of the first training; all if 0"),
     output: Optional[Path] = typer.Option(None, help="JSON file to write"),
 ) -> None:
@@ -77,7 +81,8 @@ def main(
         for seed in map(int, seeds.split(",")):
             nlp = build_pipeline(model, encoder)
             budget: Any = {"epochs": epochs, "seed": seed}
-            scores = learn_new_label(nlp, parts, labels, new, encoder, budget)
+            further = Further(new, more_epochs, texts)
+            scores = learn_new_label(nlp, parts, labels, further, encoder, budget)
             rows.append({"model": model, "seed": seed, **scores})
             print(rows[-1], flush=True)
     show(rows)
@@ -93,11 +98,21 @@ class Parts(NamedTuple):
     test: List[Doc]
 
 
+class Further(NamedTuple):
+    """The second training: the new label, its epochs, and how many earlier texts are
+    rehearsed with each batch.
+    """
+
+    label: str
+    epochs: int
+    texts: int
+
+
 def learn_new_label(
     nlp: Language,
     parts: Parts,
     old: Sequence[str],
-    new: str,
+    further: Further,
     encoder: str,
     budget: Dict[str, Any],
 ) -> Dict[str, float]:
@@ -111,20 +126,30 @@ def learn_new_label(
     before = f1_by_label(nlp, to_examples(known))
     pipe: Any = nlp.get_pipe(nlp.pipe_names[0])
     nlp.resume_training()
-    pipe.add_label(new)
+    pipe.add_label(further.label)
     # The first training ended with small rates, so that this one must, too.
-    n_steps = budget["epochs"] * -(-len(parts.second) // BATCH)
+    n_steps = further.epochs * -(-len(parts.second) // BATCH)
     optimizer = falling_rates(nlp, encoder, n_steps)
-    for _ in range(budget["epochs"]):
-        for batch in minibatch(to_examples(parts.second), BATCH):
+    rng = random.Random(budget["seed"])
+    earlier = to_examples([without_annotation(doc) for doc in parts.first])
+    for _ in range(further.epochs):
+        order = to_examples(parts.second)
+        rng.shuffle(order)
+        for batch in minibatch(order, BATCH):
+            batch += rng.sample(earlier, min(further.texts, len(earlier)))
             pipe.rehearse(batch, sgd=optimizer, drop=DROPOUT)
             optimizer.step_schedules()
     after = f1_by_label(nlp, to_examples(parts.test))
     return {
         "before": mean(before.get(label, 0.0) for label in old),
         "after": mean(after.get(label, 0.0) for label in old),
-        "new": after.get(new, 0.0),
+        "new": after.get(further.label, 0.0),
     }
+
+
+def without_annotation(doc: Doc) -> Doc:
+    """RETURNS (Doc): the text alone."""
+    return Doc(doc.vocab, words=[token.text for token in doc])
 
 
 def show(rows: Sequence[Dict[str, Any]]) -> None:

@@ -10,6 +10,8 @@ from .statistics import LabelCount, Statistics
 # Lengths of entities that are counted together: first and last, in tokens.
 SHORT = tuple((n, n) for n in range(1, 7))
 LENGTH_CLASSES = (*SHORT, (7, 8), (9, 10), (11, 15), (16, 20), (21, 10**9))
+# Rows that are left out if they are 0 for all corpora.
+MARKS = ("documents marked incomplete", "spans known not to be entities")
 # Wide enough for the names of all rows.
 MAX_COLUMN = 80
 
@@ -37,6 +39,7 @@ def lay_out(counts: Dict[str, Statistics]) -> List[Table]:
     for title, describe in parts.items():
         columns = [describe(one) for one in found]
         rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
+        rows = [row for row in rows if row[0] not in MARKS or set(row[1:]) - {"0"}]
         tables.append(Table(title, ["", *counts], rows))
     labels = sorted({label for one in found for label in one.labels})
     rows = [[label, *(_label(one, label) for one in found)] for label in labels]
@@ -76,6 +79,8 @@ def _size(one: Statistics) -> Dict[str, str]:
     return {
         "documents": f"{annotated:,}",
         "documents without annotation": f"{one.unannotated:,}",
+        MARKS[0]: f"{one.incomplete:,}",
+        MARKS[1]: f"{one.not_entities:,}",
         "sentences": f"{one.sentences:,}",
         "tokens": f"{one.tokens:,}",
         "tokens a sentence": _mean(one.tokens, one.sentences),

@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 
 from ..evaluation.counts import crossing_spans, nested_spans
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.marks import marked_spans
 from ..settings import Rule, at_least, one_of, probability, require
 from ..spans.table import SpanTable
 from ..spans.windows import WINDOW_MODES, plan_windows, spans_in_windows
@@ -59,6 +60,8 @@ class Statistics:
 
     documents (int): all documents.
     unannotated (int): documents without annotation, which are not counted further.
+    incomplete (int): documents with regions that are marked as incomplete.
+    not_entities (int): spans that are marked as no entities.
     sentences, tokens (int): sentences and tokens.
     longest_sentence (int): length in tokens.
     entities (int): entities without exact duplicates.
@@ -78,6 +81,8 @@ class Statistics:
     reach: Reach = field(default_factory=Reach)
     documents: int = 0
     unannotated: int = 0
+    incomplete: int = 0
+    not_entities: int = 0
     sentences: int = 0
     tokens: int = 0
     longest_sentence: int = 0
@@ -123,6 +128,9 @@ def count_docs(docs: Iterable[Doc], key: str, reach: Reach) -> Statistics:
         if annotated is None:
             found.unannotated += 1
             continue
+        regions, negative = marked_spans(doc, key)
+        found.incomplete += bool(regions)
+        found.not_entities += len(negative)
         spans = {(span.start, span.end, span.label_) for span in annotated}
         starts = sentence_starts(doc)
         nested = nested_spans(spans)

@@ -3,6 +3,7 @@
 The earlier model, the teacher, says what is an entity of the labels that it knows. A
 span that it scores is taken for an entity as often as its score says, so that on
 average, every model learns the scores of the teacher, whatever its targets look like.
+One draw alone is noise that makes a model forget, so each step learns from several.
 """
 
 from dataclasses import replace
@@ -18,6 +19,7 @@ from ..errors import Errors
 from ..layers.torch_head import HeadGold, HeadWork
 from ..spans.missing import EVERY_LABEL, Marks
 from ..spans.table import SpanTable
+from ..spans.windows import WindowPlan
 from .gold import DocGold, GoldReader, place_gold, read_gold
 from .prediction import Doubt, Thresholds, predict_all
 from .state import MadeSettings
@@ -25,6 +27,9 @@ from .system import FreedMemory
 
 # Spans with lower scores are no entities; they would make prediction slow.
 LOWEST_SCORE = 0.01
+# How often entities are drawn for each step. The head learns from all draws, but the
+# documents are encoded once.
+DRAWS = 3
 
 
 class Teacher(NamedTuple):
@@ -73,48 +78,80 @@ def lesson_of(pipe: Any, examples: Sequence[Example]) -> Tuple[HeadWork, HeadGol
         raise ValueError(Errors.SP253.format(component=pipe.name))
     teacher.require_own_encoder(pipe.name)
     made = MadeSettings(pipe.settings, pipe.codec)
-    lesson = read_lesson(
+    lessons = read_lessons(
         teacher, examples, made, pipe.label_ids, pipe.gold_reader, pipe.rng
     )
-    return place_gold([eg.predicted for eg in examples], lesson, made, pipe.rng)
+    docs = [example.predicted for example in examples]
+    return _joined([place_gold(docs, one, made, pipe.rng) for one in lessons])
 
 
-def read_lesson(
+def _joined(lessons: Sequence[Tuple[HeadWork, HeadGold]]) -> Tuple[HeadWork, HeadGold]:
+    """RETURNS (Tuple[HeadWork, HeadGold]): the windows of all lessons about the same
+    documents.
+    """
+    works, golds = zip(*lessons)
+    plans: Any = zip(*(work.plan for work in works))
+    plan = WindowPlan(*(np.concatenate(columns) for columns in plans))
+    spans = [table for gold in golds for table in gold.spans]
+    marks = [one for gold in golds for one in gold.marks]
+    joined = golds[0]._replace(spans=spans, marks=marks, n_windows=plan.n_windows)
+    return works[0]._replace(plan=plan), joined
+
+
+def read_lessons(
     teacher: Teacher,
     examples: Sequence[Example],
     made: MadeSettings,
     label_ids: Dict[str, int],
     reader: GoldReader,
     rng: np.random.Generator,
-) -> List[DocGold]:
+) -> List[List[DocGold]]:
     """Join the predictions of a teacher with the annotation of other labels.
 
     examples (Sequence[Example]): documents, annotated or not; their annotation counts
         for labels that the teacher does not know.
-    RETURNS (List[DocGold]): for each example. Nothing is known about other labels where
-        the document is not annotated.
+    RETURNS (List[List[DocGold]]): for each draw and example. Nothing is known about
+        other labels where the document is not annotated.
     """
     others = {name: i for name, i in label_ids.items() if name not in teacher.labels}
     found = teacher.find_spans([example.predicted for example in examples], made)
-    annotated: List[Optional[DocGold]] = [None] * len(examples)
+    known: List[Optional[DocGold]] = [None] * len(examples)
     if others:
         quiet = GoldReader(reader.component)
         quiet.ignore_unknown()
-        annotated = read_gold(examples, made, others, quiet)
+        known = read_gold(examples, made, others, quiet)
     ids = np.asarray([label_ids.get(name, -1) for name in teacher.labels])
-    lesson = []
-    for example, spans, gold in zip(examples, found, annotated):
-        drawn = rng.random(spans.n_spans) < spans.score
-        taught = spans._replace(label=ids[spans.label], score=np.ones_like(spans.score))
-        taught = taught.take(drawn & (taught.label >= 0))
-        if gold is None:
-            gold = DocGold(SpanTable.empty(), _unknown(example.predicted))
-        # Annotation comes first: of two labels of a span, some models learn the first.
-        tables: Any = zip(gold.spans, taught)
-        joined = SpanTable(*(np.concatenate(columns) for columns in tables))
-        marks = Marks(*(_about(table, list(others.values())) for table in gold.marks))
-        lesson.append(DocGold(joined, marks))
-    return lesson
+    taught = [spans._replace(label=ids[spans.label]) for spans in found]
+    taught = [spans.take(spans.label >= 0) for spans in taught]
+    annotated = [
+        _annotated(example, gold, list(others.values()))
+        for example, gold in zip(examples, known)
+    ]
+    return [
+        [_with_draw(gold, spans, rng) for gold, spans in zip(annotated, taught)]
+        for _ in range(DRAWS)
+    ]
+
+
+def _annotated(
+    example: Example, gold: Optional[DocGold], labels: Sequence[int]
+) -> DocGold:
+    """RETURNS (DocGold): what is annotated about some labels.
+
+    gold (Optional[DocGold]): None without annotation.
+    """
+    if gold is None:
+        gold = DocGold(SpanTable.empty(), _unknown(example.predicted))
+    return gold._replace(marks=Marks(*(_about(table, labels) for table in gold.marks)))
+
+
+def _with_draw(gold: DocGold, taught: SpanTable, rng: np.random.Generator) -> DocGold:
+    """RETURNS (DocGold): what is annotated, and a draw of what the teacher says."""
+    drawn = taught.take(rng.random(taught.n_spans) < taught.score)
+    drawn = drawn._replace(score=np.ones_like(drawn.score))
+    # Annotation comes first: of two labels of a span, some models learn the first.
+    tables: Any = zip(gold.spans, drawn)
+    return gold._replace(spans=SpanTable(*(np.concatenate(one) for one in tables)))
 
 
 def _unknown(doc: Doc) -> Marks:

@@ -1,7 +1,10 @@
 """One step of training: from examples to new weights."""
 
+import sys
+from traceback import walk_stack
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
+from spacy.language import Language
 from spacy.training import Example, validate_examples
 from thinc.api import Optimizer, set_dropout_rate
 
@@ -10,6 +13,8 @@ from ..layers.torch_head import HeadGold, HeadWork
 from .label_changes import adapt_model
 from .system import memory_explained
 
+# The code of spaCy's method, which is recognised on the call stack.
+REHEARSE = Language.rehearse.__code__
 # Reads what examples teach.
 Read = Callable[[List[Example]], Tuple[HeadWork, HeadGold]]
 
@@ -43,17 +48,24 @@ def learn_from(
     with memory_explained(pipe.name, docs, work):
         losses[pipe.name] += learn(pipe.model, docs, work, gold)
     if sgd not in (None, False):
-        pipe.finish_update(_keeping(sgd))
+        pipe.finish_update(_updating(sgd))
     return losses
 
 
-def _keeping(sgd: Any) -> Any:
-    """Let a function keep the gradients that it gets: `nlp.rehearse` collects those of
-    all components before it updates their weights, and layers set them to zero.
+def _updating(sgd: Any) -> Any:
+    """Find the optimizer that a step should use.
+
+    `nlp.rehearse` passes components a function that collects gradients, and updates
+    with them later, but only with those of the component that came last, and outside of
+    `Model.finish_update`. So its optimizer updates each component at once.
 
     sgd (Any): an optimizer, or a function in place of one.
-    RETURNS (Any): an optimizer as it is.
+    RETURNS (Any): the optimizer of the `nlp.rehearse` that made the function; all else
+        as it is.
     """
-    if isinstance(sgd, Optimizer) or not hasattr(sgd, "__closure__"):
+    if isinstance(sgd, Optimizer) or sgd in (None, False):
         return sgd
-    return lambda key, weights, gradient: sgd(key, weights, gradient.copy())
+    for frame, _ in walk_stack(sys._getframe(1)):
+        if frame.f_code is REHEARSE and frame.f_locals.get("get_grads") is sgd:
+            return frame.f_locals["sgd"]
+    return sgd

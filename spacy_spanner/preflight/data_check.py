@@ -14,32 +14,23 @@ from ..evaluation.predicting import read_corpus, span_components
 from ..evaluation.tables import amount
 from ..pipeline.survey import lost_spans, survey
 from ..settings import SpanSettings
-from .data_survey import SplitSurvey, cut_sentences, shared_texts, survey_split
-
-ERROR, WARNING, GOOD = "error", "warning", "good"
+from .data_survey import SplitSurvey, cut_sentences, survey_split
+from .findings import (
+    ERROR,
+    GOOD,
+    N_SHOWN,
+    WARNING,
+    Finding,
+    check_duplicates,
+    check_leakage,
+    check_marks,
+)
 
 # spaCy's `debug data` warns below the same number of examples of a label.
 MIN_PER_LABEL = 50
 MIN_SPANS = 100
-# Share of the documents and sentences of a part that may also occur in train.
-MAX_SHARED = 0.01
 # Share of the spans of a part that may have labels that are not in train.
 MAX_UNKNOWN = 0.1
-N_SHOWN = 3
-
-
-class Finding(NamedTuple):
-    """One result of the checks.
-
-    level (str): "error" if training fails or its scores are meaningless, "warning", or
-        "good".
-    text (str): what was found.
-    advice (str): what to do about it; empty if there is nothing to do.
-    """
-
-    level: str
-    text: str
-    advice: str = ""
 
 
 class DataCheck(NamedTuple):
@@ -136,9 +127,10 @@ def check_data(
         *_check_edges(counted),
     ]
     for part, other in counted.items():
+        findings += check_marks(part, other, settings)
         if part != "train":
-            findings += _check_leakage(train, other, part)
-    findings += _check_duplicates(train)
+            findings += check_leakage(train, other, part)
+    findings += check_duplicates(train)
     parts = {part: one.as_dict() for part, one in counted.items()}
     return DataCheck(name, parts, findings)
 
@@ -279,27 +271,3 @@ def _check_edges(counted: Dict[str, SplitSurvey]) -> Iterator[Finding]:
         found = amount(edges, "span begins or ends", "spans begin or end")
         text = f"{found} with punctuation"
         yield Finding(WARNING, text, "Check whether this is intended.")
-
-
-def _check_leakage(
-    train: SplitSurvey, other: SplitSurvey, part: str
-) -> Iterator[Finding]:
-    shared = shared_texts(train, other)
-    if not shared:
-        yield Finding(GOOD, f"No document or long sentence of {part} is in train")
-        return
-    share = len(shared) / len(other.texts)
-    sample = ", ".join(repr(text[:60]) for text in shared[:N_SHOWN])
-    found = amount(len(shared), "document or sentence", "documents or sentences")
-    text = f"{found} of {part} ({share:.1%}) also in train"
-    advice = "Remove them from train: scores on seen data are too high."
-    level = ERROR if share > MAX_SHARED else WARNING
-    yield Finding(level, f"{text}: {sample}", advice)
-
-
-def _check_duplicates(train: SplitSurvey) -> Iterator[Finding]:
-    n_twice = len(train.doc_texts) - len(set(train.doc_texts))
-    if n_twice:
-        repeat = ("training document repeats", "training documents repeat")
-        text = f"{amount(n_twice, *repeat)} another"
-        yield Finding(WARNING, text, "Remove duplicates that are not intended.")

@@ -10,6 +10,7 @@ from spacy.training import Example
 
 from ..evaluation.counts import SpanKey, crossing_spans, nested_spans
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.marks import marked_spans
 
 # Shorter sentences can be equal by chance.
 MIN_LEAKING_TOKENS = 5
@@ -28,6 +29,8 @@ class SplitSurvey(NamedTuple):
     edges (int): number of spans that begin or end with punctuation.
     texts (Set[str]): texts of the documents and long sentences, to find leaks.
     doc_texts (List[str]): texts of the documents.
+    n_incomplete (int): number of documents with regions that are marked as incomplete.
+    n_negative (int): number of spans that are marked as no entities.
     """
 
     n_docs: int
@@ -40,6 +43,8 @@ class SplitSurvey(NamedTuple):
     edges: int
     texts: Set[str]
     doc_texts: List[str]
+    n_incomplete: int = 0
+    n_negative: int = 0
 
     def as_dict(self) -> Dict[str, Any]:
         """RETURNS (Dict[str, Any]): the counts as plain data."""
@@ -55,6 +60,8 @@ class SplitSurvey(NamedTuple):
             "labels": self.labels,
             "lengths": lengths,
             "overlaps": self.overlaps,
+            "incomplete": self.n_incomplete,
+            "not entities": self.n_negative,
         }
 
 
@@ -66,7 +73,7 @@ def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
     labels: Counter = Counter()
     overlaps: Counter = Counter(flat=0, nested=0, crossing=0, same=0)
     lengths: List[int] = []
-    n_annotated = edges = 0
+    n_annotated = n_incomplete = n_negative = edges = 0
     texts: Set[str] = set()
     for example in examples:
         doc = example.reference
@@ -75,6 +82,9 @@ def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
         if spans is None:
             continue
         n_annotated += 1
+        regions, negative = marked_spans(doc, key)
+        n_incomplete += bool(regions)
+        n_negative += len(negative)
         keys = {(span.start, span.end, span.label_) for span in spans}
         labels.update(label for _, _, label in keys)
         lengths += [end - start for start, end, _ in keys]
@@ -93,6 +103,8 @@ def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
         edges,
         texts,
         [normal_text(example.reference.text) for example in examples],
+        n_incomplete,
+        n_negative,
     )
 
 

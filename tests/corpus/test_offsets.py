@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import pytest
 import spacy
@@ -222,3 +222,64 @@ def test_binary_answers_of_prodigy_are_incomplete_annotation(tmp_path: Path) -> 
     assert [span.text for span in accepted.spans["ents:incomplete"]] == ["Ada slept."]
     assert "ents" not in rejected.spans and "ents:incomplete" not in rejected.spans
     assert [(s.text, s.label_) for s in rejected.spans["ents:not"]] == [("Ada", "PER")]
+
+
+MEETING = "Ada met Bob in Rome."
+OFFSETS = {"Ada": (0, 3), "Bob": (8, 11), "Rome": (15, 19), "met": (4, 7)}
+
+
+def region(word: str, origin: str = "prediction", *choices: str) -> List[Any]:
+    """RETURNS (List[Any]): Label Studio's results of a region and of its choices."""
+    start, end = OFFSETS[word]
+    value = {"start": start, "end": end, "text": word}
+    about = {"id": word, "to_name": "text", "origin": origin}
+    labels = {**value, "labels": ["X"]}
+    rows = [{**about, "from_name": "label", "type": "labels", "value": labels}]
+    if choices:
+        chosen = {**value, "choices": list(choices)}
+        verdict = {"from_name": "verdict", "type": "choices", "value": chosen}
+        rows.append({**about, **verdict})
+    return rows
+
+
+def whole(choice: str) -> List[Any]:
+    """RETURNS (List[Any]): a choice about the whole text."""
+    value = {"choices": [choice]}
+    return [{"id": "t", "from_name": "all", "type": "choices", "value": value}]
+
+
+ACCEPTED = region("Ada", "prediction", "Accept")
+REJECTED = region("met", "prediction", "reject")
+UNANSWERED, MANUAL = region("Bob"), region("Rome", "manual")
+
+
+@pytest.mark.parametrize(
+    "results, entities, rejected, incomplete",
+    [
+        pytest.param([UNANSWERED, MANUAL], "Bob Rome", "", False, id="none"),
+        pytest.param(
+            [ACCEPTED, REJECTED, UNANSWERED, MANUAL], "Ada Rome", "met", True, id="some"
+        ),
+        pytest.param([REJECTED], "", "met", True, id="rejected"),
+        pytest.param(
+            [REJECTED, UNANSWERED, whole("complete")], "Bob", "met", False, id="all"
+        ),
+        pytest.param([UNANSWERED, whole("incomplete")], "Bob", "", True, id="text"),
+        pytest.param([UNANSWERED, whole("boring")], "Bob", "", False, id="other"),
+    ],
+)
+def test_choices_of_label_studio_say_what_is_known(
+    tmp_path: Path,
+    results: List[List[Any]],
+    entities: str,
+    rejected: str,
+    incomplete: bool,
+) -> None:
+    result = [row for rows in results for row in rows]
+    task = {"data": {"text": MEETING}, "annotations": [{"result": result}]}
+    (doc,) = read_docs(save(tmp_path, task), spacy.blank("en"))
+    assert " ".join(span.text for span in doc.spans["ents"]) == entities
+    found = doc.spans.get("ents:not", [])
+    assert [(s.text, s.label_) for s in found] == [(w, "X") for w in rejected.split()]
+    regions = [span.text for span in doc.spans.get("ents:incomplete", [])]
+    assert regions == [MEETING] * incomplete

@@ -1,6 +1,7 @@
 """Counts of corpora, and how they are laid out."""
 
 import json
+import re
 from typing import Any, List, Tuple
 
 import numpy as np
@@ -60,6 +61,18 @@ def test_count_docs_by_length_and_label() -> None:
     assert found.lengths == {1: 3, 2: 2, 3: 1}
     labels = {label: tuple(vars(n).values()) for label, n in found.labels.items()}
     assert labels == {"A": (3, 7, 3), "B": (2, 2, 1), "C": (1, 1, 1)}
+
+
+def test_marks_are_counted_and_shown() -> None:
+    doc, other = make_doc(7, SPANS), Doc(VOCAB, words=["a", "b"])
+    assert "marked incomplete" not in as_text(lay_out({"x": count(doc)}))
+    doc.spans["ents:incomplete"] = [doc[0:3], doc[4:6]]
+    other.spans["ents:not"] = [other[0:1]]  # nothing else is known about it
+    found = count(doc, other, make_doc(2, []))
+    assert (found.incomplete, found.not_entities) == (2, 1)
+    page = as_text(lay_out({"x": found}))
+    assert re.search(r"documents marked incomplete +2\n", page)
+    assert re.search(r"spans known not to be entities +1\n", page)
 
 
 def test_count_docs_ignores_exact_duplicates() -> None:

@@ -111,6 +111,31 @@ def test_few_spans_and_labels_without_dev() -> None:
     assert "Labels in train that are not in dev: B" in warnings
 
 
+def test_marks_are_counted() -> None:
+    nlp = blank_pipeline("span_biaffine", missing_rate=1.0)
+    splits = {"train": examples_of(many("one")), "dev": examples_of(many("two"))}
+    found = check_data(nlp, "span_biaffine", splits)
+    assert not any("marked" in finding.text for finding in found.findings)
+    for example in splits["train"][:3]:
+        annotate(example.reference, [(0, 5, "")], "ents:incomplete")
+    annotate(splits["train"][0].reference, [(4, 5, "A"), (2, 3, "")], "ents:not")
+    found = check_data(nlp, "span_biaffine", splits)
+    text = "train: 3 documents marked incomplete, 2 spans known not to be entities"
+    assert text in texts_of(found, "good")
+    assert found.splits["train"]["incomplete"] == 3
+    assert found.splits["train"]["not entities"] == 2
+    for example in [*splits["train"], splits["dev"][0]]:
+        annotate(example.reference, [(0, 5, "")], "ents:incomplete")
+    warnings = [
+        finding
+        for finding in check_data(nlp, "span_biaffine", splits).findings
+        if "marked incomplete" in finding.text
+    ]
+    assert [one.level for one in warnings] == ["warning", "warning"]
+    assert "missing_rate = 1" in warnings[0].advice
+    assert "Annotate dev completely" in warnings[1].advice
+
+
 def test_rare_label_of_dev_is_no_error() -> None:
     rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
     found = check(many("one"), rare)

@@ -8,7 +8,8 @@ One object per document, as JSON Lines or in an array:
 - doccano: `{"text": ..., "label": [[0, 2, "ORG"]]}`, or `entities` with `start_offset`
   and `end_offset`;
 - Label Studio: `{"data": {"text": ...}, "annotations": [{"result": [...]}]}`, or its
-  short form `{"text": ..., "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}`;
+  short form `{"text": ..., "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}`; for
+  choices that accept or reject regions, see `verdicts`;
 - spaCy: `["...", {"entities": [[0, 2, "ORG"]]}]`, not annotated without `entities`;
 - GLiNER: `{"text": ..., "entities": [{"start": 0, "end": 2, "label": "org", "score":
   0.9}]}`, or GLiNER2's `entities`, with a list for each label and `confidence`;
@@ -22,7 +23,7 @@ import warnings
 from bisect import bisect_right
 from math import isfinite
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 from ...errors import Warnings
 from ..markup import same_text
@@ -30,7 +31,7 @@ from ..options import ReadOptions
 from ..records import DIFFERENT, Lost, Mention, Note, Record
 from ..text_files import fail, read_json_items
 from .nested_json import is_label, is_position
-from .tool_shapes import SPAN_KEYS, shape
+from .tool_shapes import SPAN_KEYS, Shaped, shape
 
 START_KEYS = ("start", "start_offset")
 END_KEYS = ("end", "end_offset")
@@ -58,16 +59,15 @@ def read(path: Path, options: ReadOptions, note: Note) -> Iterator[Record]:
     skipped = further = predicted = 0
     odd: List[float] = []
     for item in read_json_items(path, options.encoding):
-        value, n_further, is_predicted = shape(
-            item, path.name, predictions=options.predictions
-        )
-        further += n_further
-        predicted += is_predicted
+        shaped = shape(item, path.name, predictions=options.predictions)
+        value = shaped.value
+        further += shaped.n_further
+        predicted += shaped.is_predicted
         answer, is_binary = value.get("answer"), value.get("_view_id") in BINARY_VIEWS
         if answer == "ignore" or (answer == "reject" and not is_binary):
             skipped += 1
             continue
-        record = _to_record(value, item.line, added, path.name)
+        record = _to_record(shaped, item.line, added, path.name)
         odd += no_probabilities(record)
         yield _answered(record, answer) if is_binary else record
     if odd:
@@ -94,25 +94,19 @@ def _answered(record: Record, answer: Any) -> Record:
     return record
 
 
-def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Record:
+def _to_record(shaped: Shaped, line: int, added: int, source: str) -> Record:
+    value = shaped.value
     text = value.get("text", value.get("data"))
     if not isinstance(text, str):
         fail(source, line, "no 'text'", value)
     raw: Any = next((value[key] for key in SPAN_KEYS if key in value), None)
     if raw is not None and not isinstance(raw, list):
         fail(source, line, "the spans are not a list", value)
-    mentions: List[Mention] = []
     lost: List[Lost] = []
-    wide = wide_places(text)
-    for entry in raw or ():
-        for mention in _mentions(entry, line, added, source, text):
-            shown = entry.get("text") if isinstance(entry, dict) else None
-            shown = shown if isinstance(shown, str) else ""
-            place = locate(mention.start, mention.end, shown, text, wide)
-            if place is None:
-                lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
-            else:
-                mentions.append(mention._replace(start=place[0], end=place[1]))
+    mentions, negative = (
+        _located(entries, line, added, source, text, lost)
+        for entries in (raw or (), shaped.rejected)
+    )
     return Record(
         source,
         line,
@@ -121,7 +115,34 @@ def _to_record(value: Dict[str, Any], line: int, added: int, source: str) -> Rec
         text=text,
         sentence_starts=_sentence_starts(value.get("sentences"), source, line),
         lost=lost,
+        negative=negative,
+        incomplete=shaped.incomplete,
     )
+
+
+def _located(
+    entries: Sequence[Any],
+    line: int,
+    added: int,
+    source: str,
+    text: str,
+    lost: List[Lost],
+) -> List[Mention]:
+    """RETURNS (List[Mention]): the spans, in characters of Python; those with another
+    text are added to `lost`.
+    """
+    found = []
+    wide = wide_places(text)
+    for entry in entries:
+        for mention in _mentions(entry, line, added, source, text):
+            shown = entry.get("text") if isinstance(entry, dict) else None
+            shown = shown if isinstance(shown, str) else ""
+            place = locate(mention.start, mention.end, shown, text, wide)
+            if place is None:
+                lost.append(Lost(source, line, shown, mention.label, DIFFERENT))
+            else:
+                found.append(mention._replace(start=place[0], end=place[1]))
+    return found
 
 
 def no_probabilities(record: Record) -> List[float]:

@@ -4,9 +4,10 @@ That is `{"text": ..., "spans": [{"start": 0, "end": 2, "label": "A", "score": 0
 The key `spans` may be another of `SPAN_KEYS`; its value is None without annotation.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Sequence
 
 from ..text_files import JsonItem, fail
+from .verdicts import judge
 
 SPAN_KEYS = ("spans", "label", "labels", "entities", "ner")
 
@@ -17,11 +18,15 @@ class Shaped(NamedTuple):
     value (Dict[str, Any]): the document.
     n_further (int): annotations and predictions in addition to those of the document.
     is_predicted (bool): whether there are only predictions, by a model.
+    rejected (List[Any]): spans that are known to be no entities.
+    incomplete (bool): whether there may be other entities.
     """
 
     value: Dict[str, Any]
     n_further: int = 0
     is_predicted: bool = False
+    rejected: Sequence[Any] = ()
+    incomplete: bool = False
 
 
 def shape(item: JsonItem, source: str, *, predictions: bool) -> Shaped:
@@ -75,8 +80,9 @@ def _label_studio(
     results = chosen[0].get("result", [])
     if not isinstance(results, list):
         fail(source, line, "'result' is not a list", value)
-    spans = [span for span in map(_span_of_result, results) if span is not None]
-    return Shaped({"text": text, "spans": spans}, len(chosen) - 1, bool(predicted))
+    judged = judge(results)
+    value = {"text": text, "spans": judged.entities}
+    return Shaped(value, len(chosen) - 1, bool(predicted), *judged[1:])
 
 
 def _entries(
@@ -92,13 +98,3 @@ def _entries(
 
 def _cancelled(entry: Dict[str, Any]) -> bool:
     return bool(entry.get("was_cancelled"))
-
-
-def _span_of_result(result: Any) -> Optional[Dict[str, Any]]:
-    """RETURNS (Optional[Dict[str, Any]]): None for values of relations, or of the whole
-    text.
-    """
-    found = result.get("value") if isinstance(result, dict) else None
-    if not isinstance(found, dict) or "start" not in found:
-        return None
-    return {"score": result.get("score"), **found}

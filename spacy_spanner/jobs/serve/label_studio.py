@@ -243,7 +243,8 @@ def deleted_annotations(annotations: Any) -> Set[int]:
 
 
 def own_results(annotation: Any, control: str) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): an annotation with the results of one tag.
+    """RETURNS (Dict[str, Any]): an annotation with the results of one tag, and all
+    choices: they may be about its regions.
 
     RAISES (RefusedError): SP217, with status 422.
     """
@@ -252,6 +253,9 @@ def own_results(annotation: Any, control: str) -> Dict[str, Any]:
         raise wrong_field(
             "'annotation'", "an annotation with id and result", annotation
         )
-    own = [r for r in results if isinstance(r, dict) and r.get("from_name") == control]
+    rows = [r for r in results if isinstance(r, dict)]
+    own = [
+        r for r in rows if r.get("from_name") == control or r.get("type") == "choices"
+    ]
     cancelled = bool(annotation.get("was_cancelled"))
     return {"id": annotation["id"], "was_cancelled": cancelled, "result": own}

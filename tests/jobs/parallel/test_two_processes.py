@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Dict, List
+from typing import Any, Dict, List
 
 import numpy as np
 import psutil
@@ -113,6 +113,31 @@ def test_two_processes_learn_what_one_does(
     column = 3 if "shared" in name else 2
     for words, loss in zip(shown, losses):
         assert float(words[column]) == pytest.approx(float(loss), abs=0.02)
+
+
+def test_new_labels_of_a_trained_component_are_learned_alike(
+    corpus: Path, tmp_path: Path
+) -> None:
+    first = run(make_config(corpus, ALIKE, settings(max_steps=5)), tmp_path / "first")
+    nlp = spacy.load(first.last)
+    pipe: Any = nlp.get_pipe("span_biaffine")
+    pipe.remove_label("ORG")
+    pipe.add_label("NEW")
+    pipe.add_label("ORG")  # in another place
+    pipe.remove_label("GPE")
+    nlp.to_disk(tmp_path / "changed")
+    config = make_config(corpus, ALIKE)
+    config["components"]["span_biaffine"] = {"source": str(tmp_path / "changed")}
+    alone = run(config, tmp_path / "alone")
+    path = write_config(config, tmp_path / "config.cfg")
+    both = tmp_path / "both"
+    done = subprocess.run(
+        command(path, both), env=ENV, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_close(alone.last, both / "model-last")
+    trained: Any = spacy.load(both / "model-last").get_pipe("span_biaffine")
+    assert list(trained.head_label_ids) == ["LOC", "PER", "NEW", "ORG"]
 
 
 def test_patience_ends_all_processes(corpus: Path, tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ import torch
 from spacy.language import Language
 from thinc.api import Adam
 
+from spacy_spanner.pipeline.rehearsal import DRAWS, lesson_of
+from spacy_spanner.pipeline.state import MadeSettings
 from spacy_spanner.training.frozen import gradients
 from spacy_spanner.training.optimizer import make_adamw
 
 from ...helpers import (
     NESTED,
     SMALL_ENCODER,
+    annotate,
     blank_pipeline,
     copy_of,
     make_examples,
@@ -186,6 +189,82 @@ def test_rehearsal_learns_what_the_model_was(begun: Language) -> None:
     before = rows_of(begun, "ORG")
     begun.rehearse(examples)  # spaCy's way, which updates after all components
     assert rows_of(begun, "ORG") != before
+
+
+@pytest.mark.parametrize("make", [make_adamw, lambda: Adam(0.001)])
+def test_a_pipeline_rehearses_all_components(begun: Language, make: Any) -> None:
+    (factory,) = begun.pipe_names
+    begun.add_pipe(factory, name="other", source=copy_of(begun))
+    pipes: Any = [pipe for _, pipe in begun.pipeline]
+    optimizer = make()
+    begun.resume_training()
+    pipes[1].add_label("NEW")
+    examples = make_examples(begun, [*NESTED, ("Rain in Kazan.", [(2, 3, "NEW")])])
+    before = [weights_of(pipe) for pipe in pipes]
+    losses: Any = {}
+    begun.rehearse(examples, sgd=optimizer, losses=losses)
+    assert losses[factory] > 0 and losses["other"] > 0
+    assert [len(pipe.labels) for pipe in pipes] == [3, 4]
+    for pipe, weights in zip(pipes, before):
+        after = weights_of(pipe)
+        assert any(
+            after[name].shape != weights[name].shape
+            or not torch.equal(after[name], weights[name])
+            for name in weights
+        )
+
+
+def weights_of(pipe: Any) -> Any:
+    """RETURNS: a copy of all weights of a head, by name."""
+    state = pipe.model.get_ref("output_layer").shims[0].module.state_dict()
+    return {name: tensor.clone() for name, tensor in state.items()}
+
+
+def test_one_of_several_components_gets_a_label(begun: Language) -> None:
+    (factory,) = begun.pipe_names
+    source = copy_of(begun)
+    pipe_of(source).cfg["spans_key"] = "more"
+    begun.add_pipe(factory, name="other", source=source)
+    other: Any = begun.get_pipe("other")
+    before = found(begun)
+    other.add_label("NEW")
+    examples = make_examples(begun, NESTED)
+    for example in filter(lambda example: len(example.reference), examples):
+        annotate(example.reference, [(0, 1, "NEW")], "more")
+    optimizer = Adam(0.01)
+    for _ in range(20):
+        begun.update(examples, sgd=optimizer, exclude=[factory])
+    assert found(begun) == before
+    for nlp in (begun, copy_of(begun)):
+        pipes: Any = [pipe for _, pipe in nlp.pipeline]
+        assert list(pipes[0].head_label_ids) == ["GPE", "ORG", "PER"]
+        assert list(pipes[1].head_label_ids) == ["GPE", "ORG", "PER", "NEW"]
+        doc = nlp(NESTED[0][0])
+        assert "NEW" in {span.label_ for span in doc.spans["more"]}
+    begun.update(examples, sgd=Adam(0.001))
+    assert found(begun) != before
+
+
+def test_rehearsal_draws_several_times(begun: Language) -> None:
+    pipe = pipe_of(begun)
+    begun.resume_training()
+    pipe.add_label("NEW")
+    examples = make_examples(begun, [("Ada met Bob in Rome.", [(1, 2, "NEW")])])
+    examples += make_examples(begun, NESTED[:1])
+    examples[1].reference.spans.clear()
+    made = MadeSettings(pipe.settings, pipe.codec)
+    docs = [example.predicted for example in examples]
+    scored = [spans.n_spans for spans in pipe.teacher.find_spans(docs, made)]
+    work, gold = lesson_of(pipe, examples)
+    n_windows = len(docs) * DRAWS
+    assert work.plan.n_windows == gold.n_windows == len(gold.spans) == n_windows
+    new = pipe.label_ids["NEW"]
+    for number, spans in enumerate(gold.spans):
+        rows = [row[:3] for row in spans.rows() if row.label == new]
+        annotated = number % len(docs) == 0
+        assert rows == [(1, 2, new)] * annotated
+        assert spans.n_spans <= scored[number % len(docs)] + annotated
+        assert gold.marks[number].incomplete.n_spans == (not annotated)
 
 
 def test_rehearsal_needs_the_earlier_model(begun: Language) -> None:
