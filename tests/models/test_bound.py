@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanner.models.bound import keep_best, keep_best_of_parts
-from spacy_spanner.models.codec import Candidates
+from spacy_spanner.models.codec import NO_SPAN, Candidates
 
 Row = Tuple[int, int, int, int, float]  # window, start, end, label, score
 
@@ -98,3 +98,15 @@ def test_keep_best_of_long_windows_and_many_labels_does_not_overflow() -> None:
     end, label = 10**5, 10**3
     rows: List[Row] = [(0, end - 2, end, label, 0.1), (0, 0, end, 0, 0.0)]
     assert places_of(keep_best(table(rows), 1)) == [rows[0][:4]]
+
+
+@given(candidate_rows(), st.integers(1, 6), st.integers(1, 6))
+def test_candidates_that_are_none_take_no_place(
+    rows: List[Row], most: int, slack: int
+) -> None:
+    none = [(*row[:4], NO_SPAN) for row in rows[::2]]
+    both = [*none, *rows]
+    found, _ = keep_best_of_parts([table(both)], most, slack=slack)
+    every = [row[:4] for row in rows]
+    expected = every if len(both) <= slack else best_by_definition(rows, most)
+    assert places_of(found.real()) == expected

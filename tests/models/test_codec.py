@@ -11,6 +11,7 @@ from spacy_spanner.models.codec import (
     SpanCodec,
     all_labels,
     best_labels,
+    best_or_none,
     join,
     only_best_class,
 )
@@ -44,6 +45,20 @@ def test_best_labels_noise_does_not_choose_between_equals() -> None:
     noise = torch.tensor([[0.0, 1e-7], [1e-7, 0.0], [0.0, 2e-5], [0.0, 2e-4]])
     _, label = best_labels(0.45 + noise, torch.zeros(2))
     assert label.tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("n_cells", [0, 50])
+def test_best_or_none_holds_a_place_for_cells_without_a_label(n_cells: int) -> None:
+    scores = torch.rand(n_cells, 3, generator=torch.manual_seed(0))
+    thresholds = torch.tensor([0.9, 0.7, 0.8])
+    cell, label = best_labels(scores, thresholds)
+    labels, found = best_or_none(scores, thresholds)
+    places = torch.arange(n_cells)
+    real = Candidates(places, places, places + 1, labels, found).real()
+    assert real.window.tolist() == cell.tolist()
+    assert len(cell) < n_cells or not n_cells
+    assert real.label.tolist() == label.tolist()
+    assert real.score.tolist() == scores[cell, label].tolist()
 
 
 def test_all_labels_by_hand() -> None:

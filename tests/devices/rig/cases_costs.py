@@ -7,22 +7,22 @@ import pytest
 
 from .batches import measure
 
-# Up, down and waits. One copy down is that of transformers, which asks whether its mask
-# is all ones; the denoiser matches on the host.
+# Up, down, waits and operations. One copy down is that of transformers, which asks
+# whether its mask is all ones; the denoiser matches on the host. The small encoder makes
+# about 50 of the operations of a prediction, and 170 of those of the gradients.
 PREDICTION = {
-    "span_biaffine": (4, 2, 1),
-    "span_locate_label": (4, 2, 1),
-    "span_offset": (4, 2, 1),
-    "span_diffusion": (4, 2, 1),
+    "span_biaffine": (4, 2, 1, 125),
+    "span_locate_label": (4, 2, 1, 195),
+    "span_offset": (4, 2, 1, 135),
+    "span_diffusion": (4, 2, 1, 445),
 }
 LEARNING = {
-    "span_biaffine": (5, 2, 0),
-    "span_locate_label": (5, 2, 1),
-    "span_offset": (5, 2, 0),
-    "span_diffusion": (6, 3, 0),
+    "span_biaffine": (5, 2, 0, 310),
+    "span_locate_label": (5, 2, 1, 560),
+    "span_offset": (5, 2, 0, 345),
+    "span_diffusion": (6, 3, 0, 650),
 }
-STEP = (1, 1, 0)  # of the optimizer
-STEP_OPERATIONS = 20  # not hundreds: a kernel updates many tensors
+STEP = (1, 1, 0, 20)  # of the optimizer, whose kernels update many tensors each
 
 
 def test_costs_of_a_batch(factory: str, tiny_bert: Path) -> None:
@@ -30,7 +30,6 @@ def test_costs_of_a_batch(factory: str, tiny_bert: Path) -> None:
     assert_within(costs.predict, PREDICTION[factory])
     assert_within(costs.learn, LEARNING[factory])
     assert_within(costs.step, STEP)
-    assert costs.step.operations <= STEP_OPERATIONS
 
 
 def test_budgets_are_not_met_by_a_copy_more(
@@ -57,4 +56,4 @@ def transformer(bert: Path) -> Dict[str, Any]:
 
 
 def assert_within(found: Any, budget: Any) -> None:
-    assert all(one <= most for one, most in zip(found[:3], budget)), found
+    assert all(one <= most for one, most in zip(found, budget, strict=True)), found
