@@ -31,6 +31,7 @@ from spacy_spanner.jobs.search.one_trial import scores_of
 from spacy_spanner.pipeline.marks import INCOMPLETE
 
 ALL, UNMARKED, HALF = "all", "unmarked", "half"
+WAYS = f"{HALF},0.5,0.8,0.9"
 MODELS = "span_biaffine,span_locate_label,span_diffusion,span_offset"
 
 
@@ -74,7 +75,7 @@ def main(
     encoder: str = ENCODER,
     models: str = typer.Option(MODELS, help="Comma-separated factories"),
     seeds: str = typer.Option("0,1,2", help="Comma-separated seeds"),
-    rates: str = typer.Option("0.5,0.8", help="Values of missing_rate"),
+    ways: str = typer.Option(WAYS, help="half, and values of missing_rate"),
     share: float = typer.Option(0.5, help="Share of the entities to remove"),
     epochs: int = typer.Option(10, help="Epochs of each training"),
     limit: int = typer.Option(0, help="Number of sentences to train on; all if 0"),
@@ -85,7 +86,7 @@ def main(
     docs = divided(corpus.train, corpus.test, limit)
     rows: List[Dict[str, Any]] = []
     for model in models.split(","):
-        for way in (ALL, UNMARKED, HALF, *rates.split(",")):
+        for way in (ALL, UNMARKED, *ways.split(",")):
             for seed in map(int, seeds.split(",")):
                 path = parts / f"{dataset}-{model}-{way}-{share}-{seed}.json"
                 if not path.exists():

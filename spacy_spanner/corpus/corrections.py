@@ -43,8 +43,9 @@ def read_reviewed(
     note (Note): called with messages about what was detected.
     RETURNS (Dict[str, Set[CharSpan]]): spans by text, without documents that are not
         annotated.
-    RAISES (ValueError): SP182 for two different versions of a text, SP183 for spans
-        that cannot be read; see `read_records` for broken files.
+    RAISES (ValueError): SP182 for two different versions of a text, and for incomplete
+        annotation, SP183 for spans that cannot be read; see `read_records` for broken
+        files.
     """
     found: Dict[str, Set[CharSpan]] = {}
     for record in read_records(path, format=format, note=note):
@@ -54,6 +55,8 @@ def read_reviewed(
             raise ValueError(_unreadable(record, path))
         if record.mentions is None:
             continue
+        if record.incomplete:
+            raise ValueError(Errors.SP182.format(path=path, problem=PARTLY))
         text, spans = _chars_of(record)
         if found.setdefault(text, spans) != spans:
             problem = f"there are two different versions of the text {text[:60]!r}"
@@ -62,6 +65,7 @@ def read_reviewed(
 
 
 NO_TEXT = "it has tokens, but no texts"
+PARTLY = "only some spans of a text were answered, so nothing is known about the others"
 
 
 def _chars_of(record: Record) -> Tuple[str, Set[CharSpan]]:

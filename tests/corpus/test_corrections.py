@@ -119,6 +119,16 @@ def test_two_versions_of_a_text_contradict_each_other(tmp_path: Path) -> None:
         read_reviewed(path)
 
 
+def test_answers_to_some_spans_are_no_review(tmp_path: Path) -> None:
+    span = {"start": 0, "end": 2, "label": "X"}
+    row = {"text": "It rained.", "spans": [span], "answer": "accept"}
+    path = write_rows(tmp_path / "reviewed.jsonl", row)
+    assert read_reviewed(path) == {"It rained.": {(0, 2, "X")}}
+    write_rows(path, {**row, "_view_id": "ner"})
+    with pytest.raises(ValueError, match=r"SP182.*only some spans"):
+        read_reviewed(path)
+
+
 def test_file_without_texts_or_with_lost_spans(tmp_path: Path) -> None:
     path = tmp_path / "reviewed.conll"
     path.write_text("It\tO\nrained\tB-X\n", encoding="utf8")

@@ -8,7 +8,7 @@ import pytest
 import srsly
 
 from spacy_spanner.corpus.conversion import read_docs
-from spacy_spanner.jobs.serve.label_studio import Interface, read_interface
+from spacy_spanner.jobs.serve.label_studio import Interface, own_results, read_interface
 from spacy_spanner.jobs.serve.limits import Limits, RefusedError
 from spacy_spanner.jobs.serve.starting import Serving
 
@@ -284,6 +284,15 @@ def test_submitted_tasks_survive_restarts_and_can_be_converted(tmp_path: Path) -
     annotated = {doc.text: spans_of(doc) for doc in docs if "ents" in doc.spans}
     assert annotated == {BOSTON: [(3, 4, "GPE")], RAIN: []}
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"tasks"}
+
+
+def test_choices_of_regions_are_kept() -> None:
+    span = region("Boston", 13, 19, "GPE")
+    answer = {**span, "from_name": "answer", "type": "choices"}
+    answer["value"] = {"start": 13, "end": 19, "choices": ["reject"]}
+    other = {**span, "from_name": "topics"}
+    kept = own_results({"id": 1, "result": [span, answer, other]}, "entities")
+    assert kept["result"] == [span, answer]
 
 
 def test_a_training_that_fails_keeps_the_pipeline(tmp_path: Path) -> None:
