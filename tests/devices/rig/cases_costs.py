@@ -8,7 +8,7 @@ import pytest
 from .batches import measure
 
 # Up, down, waits and operations. One copy down is that of transformers, which asks
-# whether its mask is all ones; the denoiser matches on the host. The small encoder makes
+# whether its mask is all ones; the denoiser matches on the host. The encoder makes
 # about 50 of the operations of a prediction, and 170 of those of the gradients.
 PREDICTION = {
     "span_biaffine": (4, 2, 1, 125),
