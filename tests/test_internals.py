@@ -95,7 +95,12 @@ def source_of(kind: type) -> str:
 def names_of_bases(path: Path) -> Set[str]:
     """The private names that the bases of a file's classes use, of other libraries."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    module = importlib.import_module(".".join(parts))
+    try:
+        module = importlib.import_module(".".join(parts))
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith(PACKAGE.name):
+            raise
+        return set()  # it needs a package of an extra that is not installed
     own = [
         kind
         for kind in vars(module).values()

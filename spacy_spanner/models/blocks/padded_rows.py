@@ -74,11 +74,14 @@ def rows_of(mask: Tensor) -> Tensor:
     return rows
 
 
-def first_rows(batch: int, n_tokens: int, device: torch.device) -> Tensor:
+def first_rows(vectors: Tensor) -> Tensor:
     """RETURNS (Tensor): the row of each window's first token, if the tokens of all
     padded windows are rows. Shape: (batch, 1)
+
+    vectors (Tensor): (batch, token, width)
     """
-    return torch.arange(0, batch * n_tokens, n_tokens, device=device)[:, None]
+    batch, step = len(vectors), max(1, vectors.shape[1])
+    return torch.arange(0, batch * step, step, device=vectors.device)[:, None]
 
 
 def at_tokens(vectors: Tensor, index: Tensor, first: Optional[Tensor] = None) -> Tensor:
@@ -87,11 +90,9 @@ def at_tokens(vectors: Tensor, index: Tensor, first: Optional[Tensor] = None) ->
 
     first (Optional[Tensor]): see `first_rows`, if they are there already.
     """
-    batch, n_tokens, width = vectors.shape
-    if batch > 1:
-        if first is None:
-            first = first_rows(batch, n_tokens, index.device)
+    if len(vectors) > 1:
+        first = first_rows(vectors) if first is None else first
         index = first + index
     # `index_select` copies whole rows, `gather` single numbers.
-    rows = vectors.reshape(-1, width).index_select(0, index.flatten())
-    return rows.view(*index.shape, width)
+    rows = vectors.reshape(-1, vectors.shape[2]).index_select(0, index.flatten())
+    return rows.view(*index.shape, vectors.shape[2])

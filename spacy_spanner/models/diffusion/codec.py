@@ -166,8 +166,8 @@ class DiffusionCodec(SpanCodec):
         share = constant(signal_table, self.schedule, self.timesteps, device=CPU)
         share_now = share.numpy()[targets.time]
         grid = targets.gold
-        columns = [grid.start, grid.last, grid.label, grid.mask, targets.time]
-        columns += [*targets[2:6], share_now]
+        known = grid.start, grid.last, grid.label, grid.mask, targets.time
+        columns = (*known, *targets[2:6], share_now)
         placed = to_device(columns, batch.vectors.device)
         gold, time = GoldTensors(*placed[:4]), placed[4]
         lengths = batch.sizes.repeat_interleave(self.draws)

@@ -123,7 +123,7 @@ class SpanFeatures(NamedTuple):
         further (Optional[Tensor]): how far the last token is from the first, if known.
         RETURNS (Tensor): (batch, span, width)
         """
-        first = first_rows(*self.left.shape[:2], self.left.device)
+        first = first_rows(self.left)
         parts = at_tokens(self.left, spans.start, first)
         parts = parts + at_tokens(self.right, spans.last, first)
         boundaries, total = parts.tensor_split([self.n_boundary], dim=-1)
