@@ -43,9 +43,9 @@ def read_reviewed(
     note (Note): called with messages about what was detected.
     RETURNS (Dict[str, Set[CharSpan]]): spans by text, without documents that are not
         annotated.
-    RAISES (ValueError): SP182 for two different versions of a text, and for incomplete
-        annotation, SP183 for spans that cannot be read; see `read_records` for broken
-        files.
+    RAISES (ValueError): SP182 for two different versions of a text, for incomplete
+        annotation and for none, SP183 for spans that cannot be read; see `read_records`
+        for broken files.
     """
     found: Dict[str, Set[CharSpan]] = {}
     for record in read_records(path, format=format, note=note):
@@ -61,11 +61,20 @@ def read_reviewed(
         if found.setdefault(text, spans) != spans:
             problem = f"there are two different versions of the text {text[:60]!r}"
             raise ValueError(Errors.SP182.format(path=path, problem=problem))
+    if not found:
+        raise ValueError(Errors.SP182.format(path=path, problem=NOT_REVIEWED))
     return found
 
 
 NO_TEXT = "it has tokens, but no texts"
-PARTLY = "only some spans of a text were answered, so nothing is known about the others"
+PARTLY = (
+    "only some spans of a text were answered, so nothing is known about the others "
+    "(`spanner convert` reads such answers as incomplete annotation)"
+)
+NOT_REVIEWED = (
+    "no document in it is annotated (in Label Studio, submit the tasks before you "
+    "export them)"
+)
 
 
 def _chars_of(record: Record) -> Tuple[str, Set[CharSpan]]:

@@ -129,6 +129,14 @@ def test_answers_to_some_spans_are_no_review(tmp_path: Path) -> None:
         read_reviewed(path)
 
 
+def test_tasks_that_were_not_submitted_are_no_review(tmp_path: Path) -> None:
+    prediction = {"result": []}
+    row = {"data": {"text": "It rained."}, "predictions": [prediction]}
+    path = write_rows(tmp_path / "reviewed.jsonl", row)
+    with pytest.raises(ValueError, match=r"SP182.*no document.*submit the tasks"):
+        read_reviewed(path)
+
+
 def test_file_without_texts_or_with_lost_spans(tmp_path: Path) -> None:
     path = tmp_path / "reviewed.conll"
     path.write_text("It\tO\nrained\tB-X\n", encoding="utf8")
