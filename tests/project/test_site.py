@@ -169,14 +169,17 @@ def test_pages_fit_the_screen_without_complaints(
 ) -> None:
     command = browser.driver.execute_cdp_cmd
     command("Emulation.setDeviceMetricsOverride", SCREENS[screen])
+    # Pages keep the scheme, which they may store at any time, also when it changes.
+    forget = {"source": "location.protocol == 'about:' || localStorage.clear()"}
+    command("Page.addScriptToEvaluateOnNewDocument", forget)
     wide = []
     for place, page in enumerate(site.pages):
+        browser.driver.get("about:blank")
         scheme = {"name": "prefers-color-scheme", "value": ["light", "dark"][place % 2]}
         command("Emulation.setEmulatedMedia", {"features": [scheme]})
         browser.driver.get(f"{address}/{page}")
         chosen = browser.run("document.body.dataset.mdColorScheme")
         assert chosen == ["default", "slate"][place % 2], page
-        browser.run("localStorage.clear()")  # it keeps the scheme
         seen = browser.run("[document.documentElement.scrollWidth, window.innerWidth]")
         if seen[0] > seen[1] or seen[1] != SCREENS[screen]["width"]:
             wide.append((page, *seen))
