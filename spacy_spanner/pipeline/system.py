@@ -26,6 +26,11 @@ VERY_MUCH = 2 * MUCH
 LARGE = 2.0  # times the mean size of the steps before
 SHARE_OF_NEW = 0.05  # of the last step in this mean
 
+# Limits of glibc, see `keep_blocks`: the numbers of the options, and the highest value
+# that glibc takes for the first.
+MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
+KEPT_BLOCK = 32 * 1024**2
+
 # torch's allocator for the CPU raises no class of its own, and libraries of CUDA that
 # find no memory for their workspace raise their own status.
 PHRASES = (
@@ -92,6 +97,7 @@ class FreedMemory:
 
     def __init__(self) -> None:
         """Start without knowledge of sizes."""
+        keep_blocks()
         self.mean_size: Optional[float] = None
         self.least = 0  # bytes that were resident when memory was last returned
 
@@ -119,9 +125,26 @@ class FreedMemory:
             self.least = resident_bytes()
 
 
+@cache
+def keep_blocks() -> None:
+    """Let glibc keep what a group of windows has freed for the tensors of the next one.
+
+    At first, glibc returns blocks of more than 128 kB at once, and asks the system for
+    each again, page by page. It raises this limit to the size of a block that is freed,
+    unless that has more than 32 MB. So whether it ever did depended on the lengths of
+    the first texts; the vectors of 100,000 tokens are larger.
+    """
+    if any(name.startswith("MALLOC_") for name in os.environ):
+        return  # limits that the user has chosen
+    set_limit = _of_c("mallopt")
+    if set_limit is not None:
+        set_limit(MMAP_THRESHOLD, KEPT_BLOCK)
+        set_limit(TRIM_THRESHOLD, 2 * KEPT_BLOCK)
+
+
 def give_back() -> None:
     """Return free memory to the system, where the C library can: glibc."""
-    trim = _trim()
+    trim = _of_c("malloc_trim")
     if trim is not None:
         trim(0)
 
@@ -136,9 +159,9 @@ def resident_bytes() -> int:
 
 
 @cache
-def _trim() -> Optional[Callable[[int], int]]:
-    """RETURNS (Optional[Callable]): glibc's `malloc_trim`, or None elsewhere."""
+def _of_c(name: str) -> Optional[Callable[..., int]]:
+    """RETURNS (Optional[Callable]): a function of glibc, or None elsewhere."""
     try:
-        return getattr(ctypes.CDLL(None), "malloc_trim", None)
+        return getattr(ctypes.CDLL(None), name, None)
     except (OSError, TypeError):  # Windows knows no library of all symbols
         return None

@@ -99,16 +99,34 @@ class SpanTypeFusion(nn.Module):
     def score_grid(self, sides: Sides, by_type: Tensor) -> Tensor:
         """Score all pairs of tokens.
 
+        There is a vector for each pair, or for each token and label: what is less.
+
         by_type (Tensor): see `contract`.
         RETURNS (Tensor): (batch, start, last, label·class)
         """
-        batch, token, width = sides.start.shape
+        token, width = sides.start.shape[1:]
         content, places = by_type[..., :width], by_type[..., width:]
+        many_labels = by_type.shape[1] > token
+        score = self._score_pairs if many_labels else self._score_rows
+        return score(sides, content) + self._place_scores(places, token)
+
+    def _score_pairs(self, sides: Sides, content: Tensor) -> Tensor:
+        """RETURNS (Tensor): (norm(x_i) ⊙ γ_j + λ_j) a_ml, see `score_grid`."""
+        start, scale, shift = sides.start[:, :, None], sides.scale, sides.shift
+        pairs = torch.addcmul(shift[:, None], start, scale[:, None])
+        by_class = content.transpose(1, 2)
+        if len(content) == 1:
+            return pairs @ by_class[0]
+        return (pairs.flatten(1, 2) @ by_class).unflatten(1, pairs.shape[1:3])
+
+    def _score_rows(self, sides: Sides, content: Tensor) -> Tensor:
+        """RETURNS (Tensor): (norm(x_i) ⊙ a_ml) γ_j + λ_j a_ml, see `score_grid`."""
+        batch, token, width = sides.start.shape
         rows = (sides.start[:, :, None] * content[:, None]).view(batch, -1, width)
         scores = rows @ sides.scale.transpose(1, 2)
         scores = scores.view(batch, token, -1, token).transpose(2, 3)
         shift = sides.shift @ content.transpose(1, 2)  # (batch, last, label·class)
-        return scores + shift[:, None] + self._place_scores(places, token)
+        return scores + shift[:, None]
 
     def score_cells(
         self, sides: Sides, by_type: Tensor, window: Tensor, start: Tensor, last: Tensor

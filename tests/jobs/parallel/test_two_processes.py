@@ -22,7 +22,8 @@ from ..run.test_resume import BERT, SHARED
 pytestmark = pytest.mark.slow
 
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
-TOLERANCE = 1e-5
+# Sums in another order; AdamW makes steps of 1e-3 also of gradients that nearly vanish.
+TOLERANCE = 5e-5
 # Equal are only trainings that draw nothing at random; batches of three documents leave
 # the last batch of an epoch with one document, so that a process has none.
 ALIKE = """
