@@ -1,4 +1,4 @@
-"""Measure F1 by the size of the training data, for the four models, on the demo corpus.
+"""Measure F1 by the size of the training data, on the demo corpus.
 
 python benchmarks/sizes.py RESULTS
 
@@ -19,7 +19,7 @@ from measuring import describe_machine
 ROOT = Path(__file__).resolve().parents[1]
 DATA = "corpus/demo"
 ABOUT = (
-    "The four models with spaCy's HashEmbedCNN, trained on shares of the demo corpus "
+    "Span models with spaCy's HashEmbedCNN, trained on shares of the demo corpus "
     "for the same number of steps; scores of the best model on dev data, on the test "
     "split: mean and standard deviation over the seeds."
 )
@@ -56,7 +56,8 @@ def main(
         f"span_{model}": measure(model, results, seeds, steps)
         for model in models.split(",")
     }
-    command = f"python benchmarks/sizes.py RESULTS --seeds {seeds} --steps {steps}"
+    options = f"--models {models} --seeds {seeds} --steps {steps}"
+    command = f"python benchmarks/sizes.py RESULTS {options}"
     about = {"about": ABOUT, "commands": [command], "machine": describe_machine()}
     content = json.dumps({**about, "lines": lines}, indent=1)
     output.write_text(content + "\n", encoding="utf8")

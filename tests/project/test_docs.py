@@ -159,7 +159,7 @@ def test_pictures_are_those_of_the_measurements(
         assert (PACKAGE / path).is_file(), path
 
 
-DRAWN = ("example", "lengths", "reliability", "speed")
+DRAWN = ("example", "lengths", "reliability", "sizes", "speed")
 MEASURED = [ROOT / "docs" / "measured" / f"{name}.json" for name in DRAWN]
 TEMPLATES = sorted((ROOT / ".github").rglob("*.yml"))
 
