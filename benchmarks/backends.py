@@ -261,7 +261,7 @@ def main(
     """Measure every backend that is installed."""
     torch.set_num_threads(threads)
     plain = PlainEncoder()
-    model = Transformer(plain.model.eval())
+    model = Transformer(plain.model).eval()  # exports restore the mode of the whole
     docs = read_corpus(dataset, data, build_pipeline("span_biaffine", "cnn")).test
     docs = choose_texts(docs, "sentences", words)
     batches = make_batches(plain, docs)
