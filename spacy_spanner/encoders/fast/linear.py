@@ -21,8 +21,6 @@ LARGEST = 127.0
 ROUNDS = 1.5 * 2**23
 SMALLEST_SCALE = 1e-12
 
-multiply_int8 = internal("torch", "_int_mm")  # (row, k) x (k, output) to int32
-
 
 class BFloat16Linear(nn.Module):
     """A linear layer in bfloat16."""
@@ -67,7 +65,8 @@ class Int8Linear(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """RETURNS (Tensor): in float32. (..., output)"""
         codes, scale = quantize(inputs.reshape(-1, inputs.shape[-1]).float())
-        products = multiply_int8(codes, self.weight.t()).float().mul_(self.scale)
+        multiply = internal("torch", "_int_mm")  # lacking where int8 is not used
+        products = multiply(codes, self.weight.t()).float().mul_(self.scale)
         outputs = torch.addcmul(self.bias, products, scale, out=products)
         return outputs.reshape(*inputs.shape[:-1], -1)
 

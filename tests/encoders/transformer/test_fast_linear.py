@@ -1,5 +1,8 @@
 """Linear layers in bfloat16 and int8."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -52,3 +55,15 @@ def test_a_large_token_does_not_change_the_others() -> None:
     inputs = torch.randn(3, 8)
     larger = torch.cat([inputs, 1000 * torch.randn(1, 8)])
     assert torch.equal(layer(inputs), layer(larger)[:3])
+
+
+def test_torch_without_products_of_int8_is_no_reason_to_fail() -> None:
+    program = (
+        "import torch; del torch._int_mm\n"
+        "import spacy_spanner.encoders.fast.linear\n"
+        "from spacy_spanner.encoders.fast.processor import multiplies_int8\n"
+        "print(multiplies_int8())"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
