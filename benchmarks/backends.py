@@ -19,7 +19,7 @@ import typer
 from common import build_pipeline, read_corpus
 from measuring import clock, write_json
 from options import DATA, DATASET, OUTPUT
-from plain_encoder import PREDICTION_BATCH, PlainEncoder
+from plain_encoder import PlainEncoder, sorted_batches
 from texts import choose_texts
 from torch import Tensor, nn
 from wasabi import msg, table
@@ -57,21 +57,8 @@ class Transformer(nn.Module):
 
 def make_batches(encoder: PlainEncoder, docs: List[Any]) -> List[Batch]:
     """RETURNS (List[Batch]): the word pieces of documents, sorted by length."""
-    order = sorted(docs, key=len)
-    batches = []
-    for first in range(0, len(order), PREDICTION_BATCH):
-        words = [
-            [t.text for t in doc] for doc in order[first : first + PREDICTION_BATCH]
-        ]
-        made = encoder.tokenizer(
-            words,
-            is_split_into_words=True,
-            padding=True,
-            truncation=True,
-            return_tensors="pt",
-        )
-        batches.append(Batch(made["input_ids"], made["attention_mask"]))
-    return batches
+    made = map(encoder.pieces, sorted_batches(docs))
+    return [Batch(*(one[name] for name in NAMES)) for one in made]
 
 
 # ---------------------------------------------------------------- backends

@@ -36,15 +36,18 @@ class PlainEncoder:
 
     def __call__(self, docs: Sequence[Doc]) -> Tensor:
         """RETURNS (Tensor): (batch, piece, width)"""
+        return self.model(**self.pieces(docs)).last_hidden_state
+
+    def pieces(self, docs: Sequence[Doc]) -> Any:
+        """RETURNS (BatchEncoding): ids and mask of the word pieces. (batch, piece)"""
         words = [[token.text for token in doc] for doc in docs]
-        inputs = self.tokenizer(
+        return self.tokenizer(
             words,
             is_split_into_words=True,
             padding=True,
             truncation=True,
             return_tensors="pt",
         )
-        return self.model(**inputs).last_hidden_state
 
 
 def train_steps(
@@ -72,10 +75,16 @@ def train_steps(
 def predict(encoder: PlainEncoder, docs: Sequence[Doc]) -> None:
     """Encode documents in batches sorted by length."""
     encoder.model.eval()
-    order = sorted(docs, key=len)
     with torch.inference_mode():
-        for first in range(0, len(order), PREDICTION_BATCH):
-            encoder(order[first : first + PREDICTION_BATCH])
+        for batch in sorted_batches(docs):
+            encoder(batch)
+
+
+def sorted_batches(docs: Sequence[Doc]) -> Iterator[List[Doc]]:
+    """YIELDS (List[Doc]): documents of similar length."""
+    order = sorted(docs, key=len)
+    for first in range(0, len(order), PREDICTION_BATCH):
+        yield order[first : first + PREDICTION_BATCH]
 
 
 class ListenedEncoder:

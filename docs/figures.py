@@ -18,6 +18,7 @@ import typer
 
 from spacy_spanner.evaluation.report.displacy import label_colors, render_sentence
 from spacy_spanner.evaluation.report.figures import style
+from spacy_spanner.evaluation.report.figures.analyses import sizes_figure
 from spacy_spanner.evaluation.report.figures.style import (
     BLUE,
     GREEN,
@@ -44,7 +45,6 @@ DARK = {
 }
 # Names of points that would touch others above them.
 NAMED_BELOW = ("span_diffusion", "span_offset")
-LINES = (BLUE, ORANGE, GREEN, RED)  # of models in one figure
 SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
 EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 154
 
@@ -119,25 +119,6 @@ def lengths_figure() -> Any:
     axes.grid(False, axis="x")
     style.percent_axis(axes, limit=1.08)
     axes.set_xlabel("tokens of the span (in brackets: gold spans)")
-    axes.set_ylabel("F1")
-    return figure
-
-
-@style.styled
-def sizes_figure() -> Any:
-    """Draw F1 against the size of the training data, a line for each model."""
-    figure, axes = style.new_figure(width=5.6, height=3.2)
-    shares: List[float] = []
-    for (model, points), color in zip(measured("sizes")["lines"].items(), LINES):
-        shares = [float(share.rstrip("%")) for share in points]
-        means = [point["mean"] for point in points.values()]
-        spread = [point["sd"] for point in points.values()]
-        look = {"color": color, "marker": "o", "ms": 4, "capsize": 3}
-        axes.errorbar(shares, means, spread, label=model, **look)
-    axes.set_xticks(shares, [f"{share:g}" for share in shares])
-    axes.legend(loc="lower right")
-    style.percent_axis(axes)
-    axes.set_xlabel("percent of the training documents")
     axes.set_ylabel("F1")
     return figure
 
@@ -241,7 +222,7 @@ FIGURES: Dict[str, Callable[[], Any]] = {
     "speed-nested": lambda: speed_figure("nested", NESTED),
     "reliability": reliability_figure,
     "lengths": lengths_figure,
-    "sizes": sizes_figure,
+    "sizes": lambda: sizes_figure(measured("sizes")["lines"], values=False),
     "architecture": architecture_figure,
 }
 

@@ -164,11 +164,14 @@ def _shade(axes: "Axes", table: List[List[Any]], color: str, form: str) -> None:
 
 
 @style.styled
-def sizes_figure(lines: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
+def sizes_figure(
+    lines: Dict[str, Dict[str, Dict[str, Any]]], *, values: bool = True
+) -> "Figure":
     """Draw F1 against the share of training data, with bars of one standard deviation.
 
     lines (Dict[str, Dict[str, Dict[str, Any]]]): `mean` and `sd` of F1 by share, such
         as "50%", by the name of the line; "" for a single one.
+    values (bool): whether to write F1 at the points.
     """
     figure, axes = style.new_figure()
     for place, (name, points) in enumerate(lines.items()):
@@ -177,7 +180,7 @@ def sizes_figure(lines: Dict[str, Dict[str, Dict[str, Any]]]) -> "Figure":
         spread = [point["sd"] or 0.0 for point in points.values()]
         line = {**line_style(place), "marker": "o", "ms": 4, "capsize": 3}
         axes.errorbar(shares, means, spread, label=name or None, **line)
-        for share, value in zip(shares, means):
+        for share, value in zip(shares, means) if values else ():
             text: Dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 9}
             axes.text(share, value + 0.03, f"{100 * value:.1f}", **text)
         axes.set_xticks(shares, [f"{share:g}" for share in shares])
