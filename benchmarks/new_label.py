@@ -29,6 +29,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import minibatch
+from texts import bare
 from wasabi import table
 
 from spacy_spanner.jobs.search.one_trial import scores_of
@@ -131,7 +132,7 @@ def learn_new_label(
     n_steps = further.epochs * -(-len(parts.second) // BATCH)
     optimizer = falling_rates(nlp, encoder, n_steps)
     rng = random.Random(budget["seed"])
-    earlier = to_examples([without_annotation(doc) for doc in parts.first])
+    earlier = to_examples([bare(doc) for doc in parts.first])
     for _ in range(further.epochs):
         order = to_examples(parts.second)
         rng.shuffle(order)
@@ -145,11 +146,6 @@ def learn_new_label(
         "after": mean(after.get(label, 0.0) for label in old),
         "new": after.get(further.label, 0.0),
     }
-
-
-def without_annotation(doc: Doc) -> Doc:
-    """RETURNS (Doc): the text alone."""
-    return Doc(doc.vocab, words=[token.text for token in doc])
 
 
 def show(rows: Sequence[Dict[str, Any]]) -> None:
