@@ -2,9 +2,11 @@
 
 import ast
 import re
+from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
 from string import Formatter
-from typing import List, Type
+from typing import Dict, List, Optional, Set, Type
 
 import pytest
 
@@ -31,6 +33,7 @@ MESSAGES = {
 }
 
 
+@lru_cache(maxsize=None)
 def sources(folder: Path) -> str:
     """Join the sources of a folder, without this file and the lists of messages."""
     paths = [*folder.rglob("*.py")]
@@ -38,6 +41,22 @@ def sources(folder: Path) -> str:
     return "\n".join(
         path.read_text(encoding="utf8") for path in paths if path not in left_out
     )
+
+
+@lru_cache(maxsize=None)
+def values_given() -> Dict[str, List[Set[Optional[str]]]]:
+    """The names of the values that each message gets, for each place of the package."""
+    given = defaultdict(list)
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+            if isinstance(node, ast.Call):
+                used = re.fullmatch(
+                    r"(Errors|Warnings)\.(\w+)\.format", ast.unparse(node.func)
+                )
+                if used:
+                    names = {keyword.arg for keyword in node.keywords}
+                    given[used.group(2)].append(names)
+    return given
 
 
 @pytest.mark.parametrize("code", MESSAGES)
@@ -67,13 +86,7 @@ def test_message_can_be_filled_in(code: str) -> None:
 @pytest.mark.parametrize("code", MESSAGES)
 def test_message_gets_all_its_values_wherever_it_is_used(code: str) -> None:
     fields = {name for _, name, _, _ in Formatter().parse(MESSAGES[code]) if name}
-    given = [
-        {keyword.arg for keyword in node.keywords}
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
-        if isinstance(node, ast.Call)
-        and re.fullmatch(rf"(Errors|Warnings)\.{code}\.format", ast.unparse(node.func))
-    ]
+    given = values_given()[code]
     assert given
     assert all(names == fields for names in given)
 
