@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import defaultdict
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Dict, List, Optional, Set, Type
@@ -33,7 +33,7 @@ MESSAGES = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def sources(folder: Path) -> str:
     """Join the sources of a folder, without this file and the lists of messages."""
     paths = [*folder.rglob("*.py")]
@@ -43,7 +43,7 @@ def sources(folder: Path) -> str:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def values_given() -> Dict[str, List[Set[Optional[str]]]]:
     """The names of the values that each message gets, for each place of the package."""
     given = defaultdict(list)
