@@ -239,7 +239,10 @@ class SpanSettings(Settings):
     """The settings of every span component, whatever its model.
 
     spans_key (str): key in `doc.spans`: read as gold, written as prediction.
-    threshold (float): a span is kept when its score is at least this.
+    threshold (Union[float, str]): a span is kept when its score is at least this. With
+        "auto", `spacy_spanner.auto_threshold.v1` chooses it on the dev data whenever
+        `spacy train` stores the pipeline. Until then, and so during training, it is the
+        default of the component.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
     temperature (float): divides the log-odds of scores, before thresholds are applied;
         fitted by `spanner tune`, so that scores say how often spans are right.
@@ -271,7 +274,7 @@ class SpanSettings(Settings):
     """
 
     spans_key: str = setting(DEFAULT_SPANS_KEY, text)
-    threshold: float = setting(0.5, probability)
+    threshold: Union[float, str] = setting(0.5, or_auto(probability))
     label_thresholds: Dict[str, float] = setting({}, probabilities)
     temperature: float = setting(1.0, above_0)
     overlap: str = setting("nested", one_of(OVERLAP_POLICIES))

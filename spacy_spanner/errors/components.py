@@ -129,6 +129,11 @@ class ComponentErrors:
         "this name with an encoder. Components with an encoder: {components}. Correct "
         "'components' of spacy_spanner.freeze_encoder.v1."
     )
+    SP102 = (
+        "The callback {name!r} in [training.before_to_disk.callbacks] returned "
+        "{kind!r} instead of the pipeline that is to be stored. Callbacks for "
+        "before_to_disk take a pipeline and return it; others belong in before_update."
+    )
     SP146 = (
         "'{component}' ran out of memory with {docs} documents of {tokens} tokens in "
         "total, in windows of up to {longest} tokens ({problem}). Lower one of these "
@@ -249,6 +254,13 @@ class ComponentWarnings:
     SW060 = (
         "spaCy {version} stores span groups in a format that spacy-spanner does not "
         "know, so spaCy packs them itself. The files are correct, but it takes longer."
+    )
+    SW061 = (
+        "'{component}': its threshold stays {threshold}, because the dev data have "
+        "only {gold} gold spans in doc.spans['{key}'], and a threshold that is chosen "
+        "on fewer than {least} is often worse than the default. Annotate more dev "
+        "data, lower 'min_gold' of spacy_spanner.auto_threshold.v1, or set a number as "
+        "threshold."
     )
     SW085 = (
         "'{component}': the settings {first} and {second} contradict each other: "

@@ -6,12 +6,14 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 
 from spacy.language import Language
 from spacy.training import Corpus, Example
+from spacy.util import resolve_dot_names
 
 from ..encoders.surroundings import copy_neighbours
 from ..errors import Errors
 from ..pipeline.component import SpanRecognizer
 from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.shared_keys import group_written_by
+from ..pipeline.state import threshold_of
 from ..settings import DEFAULT_SPANS_KEY
 from .counts import Reading
 from .scorer import annotated_examples, read_example
@@ -40,9 +42,7 @@ class SpanSource(NamedTuple):
     @property
     def threshold(self) -> Optional[float]:
         """The threshold of the component; None if it has none."""
-        cfg = getattr(self.pipe, "cfg", None) or {}
-        value = cfg.get("threshold")
-        return float(value) if isinstance(value, (int, float)) else None
+        return threshold_of(self.pipe)
 
 
 def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
@@ -83,6 +83,16 @@ def span_components(nlp: Language) -> Dict[str, Any]:
     return {
         name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)
     }
+
+
+def corpus_of(nlp: Language, name: str) -> Callable[[Language], Iterable[Example]]:
+    """RETURNS (Callable): the corpus that a pipeline's config has for a setting of
+    `[training]`: "train_corpus" or "dev_corpus".
+    """
+    config = nlp.config.interpolate()
+    (corpus,) = resolve_dot_names(config, [config["training"][name]])
+    found: Callable[[Language], Iterable[Example]] = corpus
+    return found
 
 
 def read_corpus(

@@ -15,6 +15,10 @@ from .counts import Counts, Reading, f_beta
 
 # Lowest threshold of curves; below it, models predict nearly every possible span.
 CURVE_FLOOR = 0.05
+# How much the value of a threshold may be lower than that of the best one, if it is
+# nearer to the default: the smallest loss on held-out halves of dev parts, see
+# benchmarks/auto_threshold.py.
+TOLERANCE = 0.01
 GRID = [round(step / 100, 2) for step in range(5, 100)]
 
 
@@ -112,6 +116,24 @@ def best_threshold(
 ) -> CurvePoint:
     """RETURNS (CurvePoint): the best threshold for all spans, or those of a label."""
     return best_point(threshold_curve(scored_spans(readings, label)), objective)
+
+
+def near_best(
+    curve: Sequence[CurvePoint], default: CurvePoint, objective: Objective
+) -> CurvePoint:
+    """Choose a threshold that is clearly better than a default, or the default.
+
+    The highest point of a curve is in part an accident of the data. So the nearest of
+    all good points is chosen: it loses least where the data are few or differ from
+    those to come.
+
+    default (CurvePoint): the scores at the default, which need not be in the curve.
+    RETURNS (CurvePoint): of the points whose value is within `TOLERANCE` of the best
+        one, the nearest to the default.
+    """
+    least = objective(best_point(curve, objective)) - TOLERANCE - 1e-9
+    good = [one for one in (default, *curve) if objective(one) >= least]
+    return min(good, key=lambda one: abs(one.threshold - default.threshold))
 
 
 def curves_by_label(

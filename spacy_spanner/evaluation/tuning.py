@@ -10,6 +10,7 @@ from ..errors import Errors
 from ..pipeline.annotations import annotated_spans
 from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.overrides import record_settings
+from ..pipeline.state import CHOSEN_THRESHOLD
 from ..pipeline.temperature import fit_temperature
 from . import predicting
 from .counts import Reading, by_type, count_groups
@@ -122,14 +123,18 @@ def _choose_settings(
         cfg["temperature"] = fit_temperature(spans.score, spans.right)
     chosen = choose_thresholds(_unfiltered(nlp, source, dev, track), goal)
     cfg["threshold"] = chosen["threshold"]
+    cfg.pop(CHOSEN_THRESHOLD, None)
     if "label_thresholds" in cfg:
         cfg["label_thresholds"] = chosen["label_thresholds"]
 
 
 def read_settings(source: predicting.SpanSource) -> Dict[str, Any]:
-    """RETURNS (Dict[str, Any]): the component's settings that `tune` may change."""
-    names = ("threshold", "label_thresholds", "temperature", "weights", "temperatures")
-    return {name: source.pipe.cfg[name] for name in names if name in source.pipe.cfg}
+    """RETURNS (Dict[str, Any]): the component's settings that `tune` may change; the
+    threshold is a number.
+    """
+    names = ("label_thresholds", "temperature", "weights", "temperatures")
+    found = {name: source.pipe.cfg[name] for name in names if name in source.pipe.cfg}
+    return {"threshold": source.threshold, **found}
 
 
 def choose_thresholds(readings: Sequence[Reading], goal: Goal) -> Dict[str, Any]:

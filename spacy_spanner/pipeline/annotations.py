@@ -136,6 +136,21 @@ def write_prediction(
         _write_entities(doc, spans, labels, settings)
 
 
+def raise_threshold(doc: Doc, key: str, threshold: float) -> None:
+    """Remove the predicted spans of a group that do not reach a threshold, as if they
+    had been predicted with it; spans without a score stay.
+    """
+    if key not in doc.spans:
+        return
+    kept = [
+        (span, score)
+        for span, score in zip(doc.spans[key], scores_of(doc, key))
+        if score is None or score >= threshold
+    ]
+    doc.spans[key] = [span for span, _ in kept]
+    write_scores(doc, key, [score for _, score in kept])
+
+
 def _to_spans(doc: Doc, spans: SpanTable, labels: Sequence[str]) -> List[Span]:
     return [Span(doc, s, e, label=labels[label]) for s, e, label, _ in spans.rows()]
 

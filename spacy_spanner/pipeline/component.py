@@ -82,7 +82,8 @@ class SpanRecognizer(TrainablePipe):
         self.scorer = scorer
         self.cfg: Dict[str, Any] = {"labels": [], **settings}
         self.made_with, self.defaults = deepcopy(settings), defaults or {}
-        self._reader = state.SettingsReader(codec_type)
+        constant = self.defaults.get("threshold", SpanSettings.threshold)
+        self._reader = state.SettingsReader(codec_type, constant)
         self._head.name = name  # for messages
         self.rng = np.random.default_rng(self.settings.seed)  # checks the settings
         self.gold_reader = GoldReader(name)
@@ -94,7 +95,9 @@ class SpanRecognizer(TrainablePipe):
 
     @property
     def settings(self) -> SpanSettings:
-        """The settings that all span components share, with their values in `cfg`."""
+        """The settings that all span components share, with their values in `cfg`; the
+        threshold is a number, also if it is "auto" there.
+        """
         return self._reader.read(self.cfg).settings
 
     @property
@@ -276,7 +279,7 @@ class SpanRecognizer(TrainablePipe):
         self._require_sizes()
         made = self._reader.read(self.cfg)
         thresholds = read_thresholds(made.settings, self.label_ids, self.name)
-        default = made.settings.threshold
+        default = float(made.settings.threshold)
         lowest = thresholds_of_head(thresholds, self.cfg, default)
         found = predict_all(self.model, docs, made, lowest, self.freed, self.doubt)
         spans = (with_label_ids(one, self.cfg) for one in found)

@@ -4,7 +4,7 @@ import warnings
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 
 import srsly
 from spacy.language import Language
@@ -26,6 +26,7 @@ from ..settings import (
     expand,
     not_negative,
     one_of,
+    or_auto,
     probabilities,
     probability,
     require,
@@ -40,6 +41,7 @@ from .joining import Found, average, calibrated, collect_votes, join
 from .overrides import merge_stored, with_origin
 from .shared_keys import group_written_by
 from .span_scores import register_scores, scores_of
+from .state import threshold_of, with_number
 from .storage import CFG, exact_json, read_cfg, unpack, unpacking_explained
 from .temperature import calibrate
 
@@ -77,7 +79,8 @@ class EnsembleSettings(Settings):
     temperatures (List[float]): calibrates the scores of each member before they are
         averaged; all 1 if empty. Fitted by `spanner tune`.
     spans_key (str): key in `doc.spans` to write to; no member may write there.
-    threshold (float): a span is kept when its joint score is at least this.
+    threshold (Union[float, str]): a span is kept when its joint score is at least this;
+        "auto" as for other components.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
     temperature (float): divides the log-odds of joint scores, before thresholds are
         applied; fitted by `spanner tune`.
@@ -91,7 +94,7 @@ class EnsembleSettings(Settings):
     weights: List[float] = setting([], list_of(not_negative))
     temperatures: List[float] = setting([], list_of(above_0))
     spans_key: str = setting(DEFAULT_SPANS_KEY, text)
-    threshold: float = setting(0.3, probability)
+    threshold: Union[float, str] = setting(0.3, or_auto(probability))
     label_thresholds: Dict[str, float] = setting({}, probabilities)
     temperature: float = setting(1.0, above_0)
     overlap: str = setting("nested", one_of(OVERLAP_POLICIES))
@@ -157,9 +160,10 @@ class SpanEnsemble(Pipe):
 
     @property
     def settings(self) -> EnsembleSettings:
-        """The settings in `cfg`, checked."""
+        """The settings in `cfg`, checked; the threshold is a number."""
         known = {one.name for one in fields(EnsembleSettings)}
-        return EnsembleSettings(**{k: v for k, v in self.cfg.items() if k in known})
+        in_use = with_number(self.cfg, float(EnsembleSettings.threshold))
+        return EnsembleSettings(**{k: v for k, v in in_use.items() if k in known})
 
     @property
     def member_keys(self) -> List[str]:
@@ -179,10 +183,8 @@ class SpanEnsemble(Pipe):
         scores = calibrated(votes, settings.temperatures or [1.0] * n_members)
         score = average(scores, settings.weights or [1.0] * n_members)
         score = calibrate(score, settings.temperature)
-        lowest = {
-            label: settings.label_thresholds.get(label, settings.threshold)
-            for label in labels
-        }
+        common = float(settings.threshold)
+        lowest = {one: settings.label_thresholds.get(one, common) for one in labels}
         spans = join(votes, score, labels, lowest, settings.overlap)
         write_prediction(doc, spans, labels, settings.for_writing)
         if not settings.keep_members:
@@ -300,13 +302,14 @@ def check_members(nlp: Language, ensemble: SpanEnsemble) -> None:
                 Errors.SP171.format(component=ensemble.name, member=member)
             )
         pipe: Any = nlp.components[found[0]][1]
-        warn_of_threshold(ensemble, member, getattr(pipe, "cfg", None) or {})
+        warn_of_threshold(ensemble, member, pipe)
 
 
-def warn_of_threshold(ensemble: SpanEnsemble, member: str, cfg: Dict[str, Any]) -> None:
+def warn_of_threshold(ensemble: SpanEnsemble, member: str, pipe: Any) -> None:
     """Warn (SW170) of a member that does not report spans with low scores."""
-    threshold, overlap = cfg.get("threshold", 0.0), cfg.get("overlap", "any")
-    if (isinstance(threshold, float) and threshold > LOW_ENOUGH) or overlap != "any":
+    threshold = threshold_of(pipe) or 0.0
+    overlap = (getattr(pipe, "cfg", None) or {}).get("overlap", "any")
+    if threshold > LOW_ENOUGH or overlap != "any":
         warnings.warn(
             Warnings.SW170.format(
                 component=ensemble.name,

@@ -12,11 +12,13 @@ from thinc.api import Model
 
 from ..errors import Errors
 from ..models.codec import SpanCodec
-from ..settings import SpanSettings
+from ..settings import AUTO, SpanSettings, is_number, probability, require
 
 # The labels whose scores the head computes, in order; an entry only as long as they
 # differ from the labels of the component, see `label_changes`.
 HEAD_LABELS = "head_labels"
+# The number that `threshold = "auto"` stands for; no entry before it was chosen.
+CHOSEN_THRESHOLD = "chosen_threshold"
 # Entries of `cfg` that are no settings: the labels, and the size of the training data.
 NO_SETTINGS = ("labels", HEAD_LABELS, "trained_on")
 
@@ -35,15 +37,20 @@ class MadeSettings(NamedTuple):
 class SettingsReader:
     """Makes settings from `cfg`, and makes them again only when `cfg` has changed."""
 
-    def __init__(self, codec_type: Type[Any]) -> None:
-        """codec_type (Type[SpanCodec]): the codec's class; its fields are settings."""
-        self.codec_type = codec_type
+    def __init__(self, codec_type: Type[Any], constant: Any) -> None:
+        """Make a reader that has not read anything.
+
+        codec_type (Type[SpanCodec]): the codec's class; its fields are settings.
+        constant (float): the threshold of "auto" as long as none was chosen.
+        """
+        self.codec_type, self.constant = codec_type, constant
         # What was last made, from which entries and their types. They are replaced
         # together: another thread may be reading at the same time.
         self._last: Optional[Tuple[Dict[str, Any], List[type], MadeSettings]] = None
 
     def read(self, cfg: Dict[str, Any]) -> MadeSettings:
-        """RETURNS (MadeSettings): settings with their values in `cfg`.
+        """RETURNS (MadeSettings): settings with their values in `cfg`; the threshold is
+        a number.
 
         RAISES (ValueError): SP002 for a setting out of its limits.
         """
@@ -53,11 +60,37 @@ class SettingsReader:
         if last is not None and (now, types) == last[:2]:
             return last[2]
         now = copied(now)
-        settings = SpanSettings(**_known(SpanSettings, now))
-        codec = self.codec_type(**_known(self.codec_type, now))
+        in_use = with_number(now, self.constant)
+        settings = SpanSettings(**_known(SpanSettings, in_use))
+        codec = self.codec_type(**_known(self.codec_type, in_use))
         made = MadeSettings(settings, codec)
         self._last = now, types, made
         return made
+
+
+def with_number(cfg: Dict[str, Any], constant: float) -> Dict[str, Any]:
+    """Replace the threshold "auto" by a number.
+
+    cfg (Dict[str, Any]): settings of a component, which stay as they are.
+    constant (float): the threshold if none was chosen.
+    RETURNS (Dict[str, Any]): the settings in use.
+    RAISES (ValueError): SP002 if what was chosen is no threshold.
+    """
+    if cfg.get("threshold") != AUTO:
+        return cfg
+    number = cfg.get(CHOSEN_THRESHOLD, constant)
+    require(probability, chosen_threshold=number)
+    return {**cfg, "threshold": number}
+
+
+def threshold_of(pipe: Any) -> Optional[float]:
+    """RETURNS (Optional[float]): the threshold that a component uses, of this package
+    or of another one; None if it has none.
+    """
+    value = (getattr(pipe, "cfg", None) or {}).get("threshold")
+    if value == AUTO:
+        value = getattr(getattr(pipe, "settings", None), "threshold", None)
+    return float(value) if is_number(value) else None
 
 
 def copied(value: Any) -> Any:

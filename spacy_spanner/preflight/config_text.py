@@ -45,13 +45,20 @@ TRAINING: Comments = {
         "eval_frequency": "Steps between evaluations; divides max_steps, so that the "
         "last step is evaluated",
         "annotating_components": "Components whose annotation is set in training",
-        "before_to_disk": "Writes a model card, which `spacy package` includes",
     },
     "training.batcher": {
         "size": "Words in a batch; fewer need less memory",
     },
     "training.optimizer": {
         "use_averages": "Averages would only include the encoder, not the head",
+    },
+    "training.before_to_disk.callbacks.threshold": {
+        "@callbacks": "Chooses the thresholds that are auto, on the dev data",
+        "limit": "Number of dev documents to choose on; 0 for all",
+        "min_gold": "With fewer gold spans, thresholds stay as they are",
+    },
+    "training.before_to_disk.callbacks.card": {
+        "@callbacks": "Writes a model card, which `spacy package` includes",
     },
     "training.score_weights": {},
     "initialize": {

@@ -6,7 +6,7 @@ from thinc.api import Config
 
 from ..pipeline.ensemble import FACTORY, EnsembleSettings
 from ..pipeline.factories import SCORER
-from ..settings import defaults_of
+from ..settings import AUTO, defaults_of
 from .config_text import Comments, config_text
 from .marked_values import Tree
 from .recipes import Recipe, plan_config
@@ -71,6 +71,6 @@ def own_group(name: str) -> Tree:
 def ensemble_block(members: List[str]) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): the block of the ensemble."""
     settings = defaults_of(EnsembleSettings)
-    settings.update(members=members, spans_key="${vars.spans_key}")
+    settings.update(members=members, spans_key="${vars.spans_key}", threshold=AUTO)
     block = {"factory": FACTORY, **settings, "scorer": dict(SCORER)}
     return {key: block[key] for key in sorted(block, key=lambda one: one == "scorer")}

@@ -11,9 +11,10 @@ from thinc.api import Config
 
 from ..encoders.pretrained import has_bfloat16
 from ..errors import Errors
+from ..evaluation.auto_threshold import MIN_GOLD
 from ..pipeline.config_checks import plan_evaluations
 from ..pipeline.factories import codec_types
-from ..settings import DEFAULT_SPANS_KEY, one_of, require
+from ..settings import AUTO, DEFAULT_SPANS_KEY, one_of, require
 from ..spans.windows import WINDOW_MODES
 from .languages import adapted_encoder
 
@@ -21,7 +22,18 @@ CNN = "cnn"
 PREFIX = "span_"
 OUTPUT = "training"
 CHECKPOINT = f"{OUTPUT}/checkpoint"
-CARD = {"@callbacks": "spacy_spanner.model_card.v1"}
+# Called in this order: the card says which thresholds were chosen.
+BEFORE_TO_DISK = {
+    "@callbacks": "spacy_spanner.callbacks.v1",
+    "callbacks": {
+        "threshold": {
+            "@callbacks": "spacy_spanner.auto_threshold.v1",
+            "limit": 0,
+            "min_gold": MIN_GOLD,
+        },
+        "card": {"@callbacks": "spacy_spanner.model_card.v1"},
+    },
+}
 
 
 class Plan(NamedTuple):
@@ -187,7 +199,7 @@ def _gpu_has_bfloat16() -> bool:
 def _span_component(nlp: Language, factory: str, wishes: Wishes) -> Dict[str, Any]:
     block = component_block(nlp, factory)
     block.update(spans_key="${vars.spans_key}", window=wishes.window)
-    block["seed"] = "${system.seed}"
+    block.update(seed="${system.seed}", threshold=AUTO)
     if wishes.encoder != CNN:
         encoder = {
             "@architectures": "spacy_spanner.Transformer.v1",
@@ -215,7 +227,7 @@ def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
         "max_steps": plan.steps,
         "eval_frequency": frequency,
         "annotating_components": sentences,
-        "before_to_disk": CARD,
+        "before_to_disk": BEFORE_TO_DISK,
         "batcher": {
             "@batchers": "spacy.batch_by_words.v1",
             "size": WORDS_ON_GPU if wishes.gpu else plan.words,

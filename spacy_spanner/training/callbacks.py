@@ -22,16 +22,35 @@ a_callback = Rule("a callback", callable)
 
 
 class Callbacks:
-    """Several callbacks for `[training.before_update]`, called in order."""
+    """Several callbacks for `[training.before_update]` or `[training.before_to_disk]`,
+    called in order.
+    """
 
-    def __init__(self, callbacks: Dict[str, BeforeUpdate]) -> None:
-        """callbacks (Dict[str, BeforeUpdate]): by name."""
+    def __init__(self, callbacks: Dict[str, Callable]) -> None:
+        """callbacks (Dict[str, Callable]): by name."""
         self.callbacks = callbacks
 
-    def __call__(self, nlp: Language, info: Dict[str, Any]) -> None:
-        """Call all callbacks."""
-        for callback in self.callbacks.values():
-            callback(nlp, info)
+    def __call__(
+        self, nlp: Language, info: Optional[Dict[str, Any]] = None
+    ) -> Language:
+        """Call all callbacks.
+
+        info (Optional[Dict[str, Any]]): what spaCy passes before an update. Before a
+            pipeline is stored it passes nothing, and each callback gets the pipeline
+            that the one before it has returned.
+        RETURNS (Language): the pipeline, for what stores it.
+        RAISES (ValueError): SP102 if a callback returns no pipeline to store.
+        """
+        for name, callback in self.callbacks.items():
+            if info is not None:
+                callback(nlp, info)
+                continue
+            found = callback(nlp)
+            if not isinstance(found, Language):
+                kind = type(found).__name__
+                raise ValueError(Errors.SP102.format(name=name, kind=kind))
+            nlp = found
+        return nlp
 
 
 def single_callbacks(callback: Optional[BeforeUpdate]) -> Iterator[BeforeUpdate]:
@@ -44,8 +63,9 @@ def single_callbacks(callback: Optional[BeforeUpdate]) -> Iterator[BeforeUpdate]
 
 
 @registry.callbacks("spacy_spanner.callbacks.v1")
-def make_callbacks(callbacks: Dict[str, Any]) -> BeforeUpdate:
-    """Join several callbacks for `[training.before_update]`, which takes one.
+def make_callbacks(callbacks: Dict[str, Any]) -> Callbacks:
+    """Join several callbacks for `[training.before_update]` or
+    `[training.before_to_disk]`, which take one.
 
     callbacks (Dict[str, Callable]): by name, in the order of the config.
     RETURNS (Callable): calls all.

@@ -14,6 +14,7 @@ from spacy_spanner.evaluation.thresholds import (
     best_point,
     curves_by_label,
     f_objective,
+    near_best,
     recall_at_precision,
     scored_spans,
     threshold_curve,
@@ -50,6 +51,17 @@ def test_curve_of_a_label_by_hand() -> None:
 def test_curve_takes_spans_without_score_for_certain() -> None:
     spans = scored_spans([Reading({(0, 1, "A")}, {(0, 1, "A"): None}, [])])
     assert threshold_curve(spans, [0.99])[0].f == 1.0
+
+
+def test_near_best_keeps_a_default_that_is_good_enough() -> None:
+    def point(threshold: float, f: float) -> CurvePoint:
+        return CurvePoint(threshold, f, f, f, 1)
+
+    curve = [point(0.2, 0.7), point(0.5, 0.795), point(0.6, 0.8), point(0.7, 0.79)]
+    for f, expected in ((0.6, 0.5), (0.78, 0.5), (0.791, 0.31), (0.9, 0.31)):
+        found = near_best(curve, point(0.31, f), f_objective())
+        assert found.threshold == expected
+    assert near_best(curve, point(0.9, 0.1), f_objective()).threshold == 0.7
 
 
 def test_curve_without_spans() -> None:

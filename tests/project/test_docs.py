@@ -213,7 +213,8 @@ def trained_recipe(
 ) -> Path:
     """Put a recipe into a config as it is written, and take some steps."""
     monkeypatch.chdir(tmp_path)
-    corpus = str(write_corpus(tmp_path / "corpus.spacy"))
+    # With enough gold spans to choose a threshold on.
+    corpus = str(write_corpus(tmp_path / "corpus.spacy", times=7))
     paths = {"paths.train": corpus, "paths.dev": corpus}
     config = load_config(CONFIG, overrides=paths).merge(parse_part(request.param))
     config["training"].update(max_steps=3, eval_frequency=2)
@@ -221,7 +222,7 @@ def trained_recipe(
     return tmp_path
 
 
-@pytest.mark.parametrize("trained_recipe", RECIPES, indirect=True, ids=range(5))
+@pytest.mark.parametrize("trained_recipe", RECIPES, indirect=True, ids=range(6))
 def test_training_recipe_trains_without_warnings(
     trained_recipe: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -239,5 +240,5 @@ def test_training_recipe_is_resumed_by_the_command(trained_recipe: Path) -> None
 
 def test_training_recipes_replace_blocks_that_exist() -> None:
     known = load_config(CONFIG)
-    assert len(RECIPES) == 5
+    assert len(RECIPES) == 6
     assert all(set(parse_part(recipe)) <= set(known) for recipe in RECIPES)

@@ -296,3 +296,25 @@ def test_register_pipeline_makes_sourced_components_known() -> None:
     assert make_register_pipeline()(nlp) is nlp
     optimizer = make_adamw(encoder=0.0, head=0.01)
     assert parts_that_move(nlp, examples, optimizer) == {"head"}
+
+
+def test_callbacks_before_to_disk_pass_the_pipeline_on() -> None:
+    first, second = spacy.blank("en"), spacy.blank("en")
+    seen = []
+
+    def replace(nlp: Language) -> Language:
+        seen.append(nlp)
+        return second
+
+    def look(nlp: Language) -> Language:
+        seen.append(nlp)
+        return nlp
+
+    assert make_callbacks({"replace": replace, "look": look})(first) is second
+    assert seen == [first, second]
+
+
+def test_callback_that_returns_no_pipeline_is_reported() -> None:
+    joined = make_callbacks({"first": lambda nlp: nlp, "wrong": lambda nlp: None})
+    with pytest.raises(ValueError, match=r"SP102.*'wrong'.*'NoneType'"):
+        joined(spacy.blank("en"))

@@ -13,7 +13,6 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Iterable,
     Iterator,
     List,
     Mapping,
@@ -27,7 +26,13 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config, load_model_from_config, resolve_dot_names
 
 from ...evaluation.landscape import find_component, mean_loss, prepare_examples
-from ...evaluation.predicting import Track, predict, read_corpus, untracked
+from ...evaluation.predicting import (
+    Track,
+    corpus_of,
+    predict,
+    read_corpus,
+    untracked,
+)
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json
 from ..run.checkpoint import storing_callbacks
@@ -227,19 +232,12 @@ def count_documents(plan: Plan) -> int:
 
 def read_dev(nlp: Language) -> List[Example]:
     """RETURNS (List[Example]): the development data of a pipeline's config."""
-    return list(_corpus_of(nlp, "dev_corpus")(nlp))
+    return list(corpus_of(nlp, "dev_corpus")(nlp))
 
 
 def read_train(nlp: Language, *, limit: int) -> List[Example]:
     """RETURNS (List[Example]): the first documents of the training data of a config."""
-    return list(islice(_corpus_of(nlp, "train_corpus")(nlp), limit))
-
-
-def _corpus_of(nlp: Language, name: str) -> Callable[[Language], Iterable[Example]]:
-    config = nlp.config.interpolate()
-    (corpus,) = resolve_dot_names(config, [config["training"][name]])
-    found: Callable[[Language], Iterable[Example]] = corpus
-    return found
+    return list(islice(corpus_of(nlp, "train_corpus")(nlp), limit))
 
 
 def scores_of(nlp: Language, examples: Sequence[Example], key: str) -> Dict[str, Any]:
