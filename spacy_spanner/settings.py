@@ -259,10 +259,12 @@ class SpanSettings(Settings):
     stride (int): tokens that consecutive windows of a cut text share.
     max_cells (Union[int, str]): scores of spans (one for each label and one for "no
         entity"; with span_offset one for each class and channel of each label) that are
-        computed at once. A lower limit needs less memory and more time. A single window
-        is never divided; only its labels are, by span_offset in prediction (if
-        conv_types is off). With "auto", it is 2,000,000 on a CPU, and on a GPU as many
-        as fit into half of its free memory.
+        computed at once. span_locate_label scores few spans with large networks: there,
+        96 bytes that its tokens and seeds need count as one, so 2,000,000 are 190 MB. A
+        lower limit needs less memory and more time. A single window is never divided;
+        only its labels are, by span_offset in prediction (if conv_types is off). With
+        "auto", it is 2,000,000 on a CPU, and on a GPU as many as fit into half of its
+        free memory.
     max_candidates (Optional[int]): spans of a window that may reach their threshold;
         of more, as from a model that has hardly been trained, only the best are
         considered. No limit if None.

@@ -82,7 +82,7 @@ def forward(model: Model, X: InT, is_train: bool) -> Tuple[InT, Callable]:
     inputs = [to_module(doc, module).requires_grad_(is_train) for doc in X]
     outputs: List[Tensor] = [doc.new_zeros(0, model.get_dim("nO")) for doc in inputs]
     with torch.set_grad_enabled(is_train):
-        for group in batch_windows(lengths, BATCH_TOKENS, power=1):
+        for group in batch_windows(lengths, BATCH_TOKENS):
             group = group[lengths[group] > 0]
             if not len(group):
                 continue

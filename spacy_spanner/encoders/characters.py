@@ -80,7 +80,7 @@ def _encode_words(module: nn.Module, words: List[str], width: int) -> Tensor:
     if not words:
         return torch.zeros(0, width, device=device)
     codes, lengths = encode_characters(words)
-    order = batch_windows(lengths, BATCH_CHARACTERS, power=1)
+    order = batch_windows(lengths, BATCH_CHARACTERS)
     longest = [int(lengths[group].max()) for group in order]
     columns = [codes[group, :size] for group, size in zip(order, longest)]
     *batches, row = to_device([*columns, np.argsort(np.concatenate(order))], device)

@@ -161,7 +161,7 @@ def batch_segments(
     columns[:, 1:3] += text.piece_start[doc][:, None]
     columns[:, 3:] += text.token_start[doc][:, None]
     lengths = sizes + N_SPECIAL + n_prompts
-    for group in batch_windows(lengths, max_pieces, power=1):
+    for group in batch_windows(lengths, max_pieces):
         yield _pad(group, columns[group, 1:], text, special)
 
 

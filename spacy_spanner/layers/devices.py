@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from ..internals import internal
 from ..settings import AUTO, CELLS_ON_CPU
 
-# What a head keeps of each cell for the backward pass: up to 162 numbers of 4 bytes
-# were counted, in short windows.
+# What most heads keep of each cell for the backward pass, in numbers of 4 bytes; see
+# docs/gpu.md.
 NUMBERS_PER_CELL = 256
 # Kinds of devices whose free memory torch knows.
 KNOWN_MEMORY = {"cuda"}
@@ -86,12 +86,16 @@ def as_many_as_fit(
     return max(least, free // (2 * 4 * numbers_each))
 
 
-def cells_that_fit(wanted: Union[int, str], device: torch.device) -> int:
+def cells_that_fit(
+    wanted: Union[int, str],
+    device: torch.device,
+    numbers_each: int = NUMBERS_PER_CELL,
+) -> int:
     """RETURNS (int): the setting `max_cells` as a number."""
     return as_many_as_fit(
         wanted,
         device,
-        numbers_each=NUMBERS_PER_CELL,
+        numbers_each=numbers_each,
         on_cpu=CELLS_ON_CPU,
         least=CELLS_ON_CPU,
     )

@@ -12,6 +12,7 @@ documents are.
 """
 
 from contextlib import contextmanager
+from functools import partial
 from math import isfinite
 from typing import (
     Callable,
@@ -39,7 +40,7 @@ from ..models.codec import Candidates, SpanCodec
 from ..spans.missing import Marks, missing_rates
 from ..spans.table import Floats, Ints, SpanTable
 from ..spans.windows import WindowPlan
-from .devices import cells_that_fit, to_module
+from .devices import NUMBERS_PER_CELL, cells_that_fit, to_module
 from .doc_arrays import TypedVectors, split_rows
 from .predict_only import no_way_back
 from .torch_shim import LazyShim, ModuleBuilder, get_shim, switch
@@ -56,8 +57,8 @@ class HeadWork(NamedTuple):
 
     codec (SpanCodec): the model's mathematics and settings.
     plan (WindowPlan): the windows of a batch of documents.
-    max_cells (Union[int, str]): limit of windows × longest² × classes visited at once,
-        or "auto".
+    max_cells (Union[int, str]): limit of the cells that are visited at once, see
+        `SpanCodec.cells`, or "auto".
     max_candidates (Optional[int]): candidates of a window that prediction keeps; all if
         None.
     report_cut (Callable): called if a window had more.
@@ -202,19 +203,25 @@ def _flatten(model: Model, vectors: Sequence[Floats2d]) -> Tensor:
 
 
 def _plan(
-    model: Model, source: Source, work: HeadWork, extra: Sequence[NDArray] = ()
+    model: Model,
+    source: Source,
+    work: HeadWork,
+    extra: Sequence[NDArray] = (),
+    *,
+    in_training: bool,
 ) -> Tuple[List[Group], List[Tensor], int]:
     """Group the windows, see `plan_groups`; with the limit that was used.
 
-    A module that computes more than one score per label and one for "no entity" has the
-    number in its attribute `scores_per_pair`.
+    A module that keeps more or less of a cell for the backward pass than most has the
+    number in its attribute `numbers_per_cell`.
     """
-    module = get_shim(model).module
-    per_pair = getattr(module, "scores_per_pair", model.get_dim("nO") + 1)
-    max_cells = cells_that_fit(work.max_cells, source.flat.device)
-    in_cache = source.flat.is_cpu and torch.is_inference_mode_enabled()
-    limits = max_cells // per_pair, TOKENS_IN_CACHE if in_cache else None
-    groups, copies = plan_groups(source, work.plan, *limits, extra)
+    module, n_labels = get_shim(model).module, model.get_dim("nO")
+    each = getattr(module, "numbers_per_cell", NUMBERS_PER_CELL)
+    max_cells = cells_that_fit(work.max_cells, source.flat.device, each)
+    cells = partial(work.codec.cells, module, n_labels, in_training=in_training)
+    in_cache = source.flat.is_cpu and not in_training
+    most = TOKENS_IN_CACHE if in_cache else None
+    groups, copies = plan_groups(source, work.plan, max_cells, cells, most, extra)
     return groups, copies, max_cells
 
 
@@ -223,7 +230,9 @@ def _find_candidates(
 ) -> SpanTable:
     source = _read_source(model, vectors)
     module = switch(get_shim(model).module, False)
-    groups, (lowest,), max_cells = _plan(model, source, work, [thresholds])
+    groups, (lowest,), max_cells = _plan(
+        model, source, work, [thresholds], in_training=False
+    )
     # Asking a GPU whether a window has too many takes longer than copying some more.
     most, slack = work.max_candidates, 0 if source.flat.is_cpu else UNCUT
     columns = [torch.zeros(5, 0, dtype=torch.int64, device=source.flat.device)]
@@ -269,7 +278,7 @@ def _losses(
 ) -> Iterator[Tensor]:
     """Yield each group's share of the loss."""
     module = switch(get_shim(model).module, is_train)
-    groups, _, max_cells = _plan(model, source, work)
+    groups, _, max_cells = _plan(model, source, work, in_training=True)
     for group in groups:
         spans = gold.of(group.windows)
         targets = work.codec.targets(spans, group.lengths, rng=gold.rng)

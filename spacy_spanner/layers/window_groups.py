@@ -11,7 +11,7 @@ from ..models.codec import WindowBatch
 from ..spans.table import Ints
 from ..spans.windows import WindowPlan, batch_windows
 
-# In shorter windows, tokens cost more memory than pairs of tokens do.
+# In shorter windows, tokens cost more memory than spans do.
 SHORT = 16
 
 
@@ -53,19 +53,21 @@ class Group(NamedTuple):
 def plan_groups(
     source: Source,
     plan: WindowPlan,
-    max_spans: int,
+    max_cells: int,
+    cells: Callable[[int], int],
     max_tokens: Optional[int] = None,
     extra: Sequence[NDArray] = (),
 ) -> Tuple[List[Group], List[Tensor]]:
     """Group the windows, and copy what the device needs to know of all groups at once.
 
-    max_spans (int): limit of windows × longest² in a group.
+    max_cells (int): limit of the cells of a group.
+    cells (Callable): the cells of a window of so many tokens.
     max_tokens (Optional[int]): limit of padded tokens in a group.
     extra (Sequence[NDArray]): what else to copy.
     RETURNS (Tuple[List[Group], List[Tensor]]): the groups, and the copies of `extra`.
     """
     groups = batch_windows(
-        plan.lengths, max_spans, shortest=SHORT, max_tokens=max_tokens
+        plan.lengths, max_cells, cells=cells, shortest=SHORT, max_tokens=max_tokens
     )
     columns: List[NDArray] = []
     for group in groups:

@@ -236,6 +236,19 @@ class SpanCodec(Settings, ABC):
         """
         yield self.candidates(module, batch, thresholds)
 
+    def cells(
+        self, module: nn.Module, n_labels: int, n_tokens: int, *, in_training: bool
+    ) -> int:
+        """Reckon what a padded window counts as for `max_cells`.
+
+        By default, these are the scores of all pairs of tokens: one for each label and
+        one for "no entity", or as many as the module has in `scores_per_pair`.
+
+        RETURNS (int): a number that grows with the tokens.
+        """
+        per_pair: int = getattr(module, "scores_per_pair", n_labels + 1)
+        return n_tokens**2 * per_pair
+
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """Find gold spans that this model can never predict; by default, there are
         none.

@@ -4,7 +4,7 @@ A window is a run of tokens of one document that a model sees at once. Windows b
 the memory: a model scores pairs of tokens, and pairs only exist inside a window.
 """
 
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -105,16 +105,17 @@ def batch_windows(
     lengths: Ints,
     max_cells: int,
     *,
-    power: int = 2,
+    cells: Callable[[int], int] = int,
     shortest: int = 1,
     max_tokens: Optional[int] = None,
 ) -> List[Ints]:
     """Group windows of similar length, so that there is little padding.
 
     lengths (Ints): tokens per window. Shape: (window,)
-    max_cells (int): limit of windows × longest^power in a group; a window above the
-        limit is a group of its own.
-    power (int): 2 if memory grows with pairs of tokens, 1 if it grows with tokens.
+    max_cells (int): limit of windows × cells of the longest in a group; a window above
+        the limit is a group of its own.
+    cells (Callable): the cells of a window of so many tokens, which grow with them; by
+        default, its tokens.
     shortest (int): shorter windows count as this long.
     max_tokens (Optional[int]): limit of windows × longest in a group.
     RETURNS (List[Ints]): window indices of each group, longest windows first.
@@ -124,7 +125,7 @@ def batch_windows(
     first = 0
     while first < len(order):
         longest = max(int(lengths[order[first]]), shortest)
-        size = max_cells // longest**power
+        size = max_cells // max(1, cells(longest))
         if max_tokens is not None:
             size = min(size, max_tokens // longest)
         size = max(1, size)

@@ -49,6 +49,7 @@ class TokenCodec:
         return Candidates(window, start, start + 1, label, scores[found])
 
     candidate_parts = SpanCodec.candidate_parts
+    cells = SpanCodec.cells
 
     def rescore(self, spans: SpanTable, window: Ints) -> Floats:
         return spans.score

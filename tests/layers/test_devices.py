@@ -42,6 +42,7 @@ def test_auto_takes_what_is_free_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> No
     half = 12 * GIGABYTE
     assert cells_that_fit("auto", GPU) == half // (4 * NUMBERS_PER_CELL)
     assert cells_that_fit("auto", GPU) > 5 * CELLS_ON_CPU
+    assert cells_that_fit("auto", GPU, 24) == half // (4 * 24)
     assert cells_that_fit(123, GPU) == 123
 
 

@@ -1,16 +1,25 @@
 """What a head predicts: groups, thresholds, odd inputs."""
 
-from typing import List, Optional
+from typing import Any, List, Optional, Sequence
 
 import numpy as np
 import pytest
 from torch import Tensor, nn
 
-from spacy_spanner.layers.torch_head import get_shim
+from spacy_spanner.layers.torch_head import get_shim, loss_and_gradients
 from spacy_spanner.models.codec import Candidates, WindowBatch
 from spacy_spanner.spans.table import Floats, Ints, SpanTable
 
-from .heads import WIDTH, TokenCodec, find, head_of, plan_of, vectors_of, work_of
+from .heads import (
+    WIDTH,
+    TokenCodec,
+    find,
+    gold_of,
+    head_of,
+    plan_of,
+    vectors_of,
+    work_of,
+)
 
 
 def test_head_candidates_by_hand() -> None:
@@ -75,6 +84,24 @@ def test_head_groups_by_the_scores_that_a_module_computes_for_a_pair(
     work = work_of(plan_of([16] * 4), codec, max_cells=16 * 16 * 4 * 4)
     find(head, vectors_of(*[16] * 4), work)
     assert codec.sizes == sizes
+
+
+def test_head_groups_by_what_a_codec_counts_in_either_direction() -> None:
+    class Seeds(CountingCodec):
+        def cells(self, *sizes: Any, in_training: bool) -> int:
+            _, n_labels, n_tokens = sizes
+            return n_tokens * n_labels * (3 if in_training else 2)
+
+        def targets(self, gold: Sequence[SpanTable], *_: Any, **__: Any) -> List:
+            self.sizes.append(len(gold))
+            return list(gold)
+
+    head, codec = head_of(), Seeds()
+    vectors, plan = vectors_of(*[16] * 4), plan_of([16] * 4)
+    work = work_of(plan, codec, max_cells=3 * 16 * WIDTH * 2)
+    find(head, vectors, work)
+    loss_and_gradients(head, vectors, work, gold_of([SpanTable.empty()] * 4))
+    assert codec.sizes == [3, 1, 2, 2]
 
 
 def test_head_no_docs_and_empty_docs_give_nothing() -> None:

@@ -47,6 +47,11 @@ def enumerate_seeds(lengths: Ints, sizes: Sequence[int]) -> SpanCells:
     return take_cells(cells, np.isin(cells.last - cells.start + 1, sizes))
 
 
+def count_seeds(n_tokens: int, sizes: Sequence[int]) -> int:
+    """RETURNS (int): how many seeds a window of so many tokens has."""
+    return sum(n_tokens - size + 1 for size in set(sizes) if size <= n_tokens)
+
+
 def assign(seeds: SpanCells, grid: PaddedGold, threshold: float) -> SeedTargets:
     """Pair each seed with the gold span that it overlaps most; ties go to the first.
 

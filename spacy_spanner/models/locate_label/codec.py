@@ -6,7 +6,7 @@ the adjusted spans are classified. Greek letters are those of the paper.
 
 import logging
 from dataclasses import dataclass
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, cast
 
 import numpy as np
 from torch import Tensor, nn
@@ -42,6 +42,7 @@ from .assignment import (
     add_gold,
     assign,
     choose_negatives,
+    count_seeds,
     enumerate_seeds,
     missed_gold,
     with_nearest,
@@ -55,7 +56,7 @@ from .boundaries import (
     regression_loss,
     soft_weights,
 )
-from .module import SpanReader, Spans
+from .module import LocateLabelModule, SpanReader, Spans
 from .soft_nms import queued_soft_nms, soft_nms
 
 # spaCy's own; this file may not import spaCy.
@@ -165,6 +166,17 @@ class LocateLabelCodec(SpanCodec):
             ),
             "with the same boundaries as another span": repeats(spans),
         }
+
+    def cells(
+        self, module: nn.Module, n_labels: int, n_tokens: int, *, in_training: bool
+    ) -> int:
+        """RETURNS (int): what the tokens and the seeds of a padded window count as."""
+        sizes: Sequence[int] = self.window_sizes
+        if self.all_seeds and not in_training:
+            sizes = range(1, min(self.largest_seed, n_tokens) + 1)
+        n_seeds = count_seeds(n_tokens, sizes)
+        own = cast(LocateLabelModule, module)
+        return own.cells(n_tokens, n_seeds, in_training=in_training)
 
     def targets(
         self, gold: Sequence[SpanTable], lengths: Ints, *, rng: np.random.Generator

@@ -26,6 +26,11 @@ OFFSETS = {"linear": 1e-2, "squashed": 1e-4}
 # Spans that pass an MLP at once, which bounds memory. In prediction on a CPU there are
 # fewer, so that their vectors stay in its cache.
 SPANS_AT_ONCE, SPANS_IN_CACHE = 16_384, 2048
+# Numbers of 4 bytes that make one cell of `max_cells`, so that its default stands for
+# 190 MB, whatever the windows. Other models keep 2 to 88 numbers of a score.
+NUMBERS_PER_CELL = 24
+# Numbers that a seed holds in prediction, where the MLPs read some seeds at a time.
+SEED_IN_PREDICTION = 40
 
 
 class Spans(NamedTuple):
@@ -132,6 +137,8 @@ class LocateLabelSettings(Settings):
 class LocateLabelModule(nn.Module):
     """Token vectors to scores and offsets of spans."""
 
+    numbers_per_cell = NUMBERS_PER_CELL
+
     def __init__(self, n_in: int, n_labels: int, settings: LocateLabelSettings) -> None:
         """Build the layers.
 
@@ -142,6 +149,7 @@ class LocateLabelModule(nn.Module):
         super().__init__()
         self.offsets = settings.offsets
         hidden_width, rate = settings.hidden_width, settings.input_dropout
+        self.token_numbers, self.seed_numbers = _numbers_kept(n_in, settings)
         self.lstm = optional_lstm(n_in, settings.lstm_width, dropout=rate)
         n_in = settings.lstm_width or n_in
         self.dropout = nn.Dropout(rate)
@@ -159,6 +167,25 @@ class LocateLabelModule(nn.Module):
         """RETURNS (SpanReader): the encoded batch, ready to score spans."""
         vectors = self.dropout(self.lstm(batch).vectors)
         return SpanReader(self, vectors, RangeMaxima(vectors), batch.sizes)
+
+    def cells(self, n_tokens: int, n_seeds: int, *, in_training: bool) -> int:
+        """RETURNS (int): what a padded window counts as for `max_cells`."""
+        per_seed = self.seed_numbers if in_training else SEED_IN_PREDICTION
+        numbers = n_tokens * self.token_numbers + n_seeds * per_seed
+        return max(1, numbers // NUMBERS_PER_CELL)
+
+
+def _numbers_kept(n_in: int, settings: LocateLabelSettings) -> Tuple[int, int]:
+    """Reckon what is kept for the backward pass, in numbers of 4 bytes.
+
+    RETURNS (Tuple[int, int]): of a token, with the BiLSTM and the table of maxima, as
+        counted; and of a seed. In each of the MLPs, a seed has its maximum, a byte that
+        says where each number of it is from, and three numbers for each hidden unit.
+    """
+    n_read, hidden_width = settings.lstm_width or n_in, settings.hidden_width
+    of_token = 15 * n_in + 25 * settings.lstm_width
+    of_seed = 3 * (5 * n_read // 4 + 3 * hidden_width) + 50
+    return of_token, of_seed
 
 
 class SpanReader(NamedTuple):

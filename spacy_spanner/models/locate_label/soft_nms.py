@@ -65,7 +65,7 @@ def queued_soft_nms(
     _, counts = np.unique(window, return_counts=True)
     first = np.cumsum(counts) - counts
     lowered = spans.score.copy()
-    for group in batch_windows(counts, CELLS_AT_ONCE, power=1):
+    for group in batch_windows(counts, CELLS_AT_ONCE):
         place = np.arange(counts[group[0]])  # that with the most comes first
         mask = place < counts[group][:, None]  # (window, place)
         rows = order[np.where(mask, first[group][:, None] + place, 0)]

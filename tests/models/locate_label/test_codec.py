@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
+from spacy_spanner.models.locate_label.module import (
+    LocateLabelModule,
+    LocateLabelSettings,
+)
 from spacy_spanner.spans.table import SpanTable
 
 
@@ -52,6 +56,24 @@ def test_lost_without_regressor_counts_what_is_wider_than_seeds(settings: Dict) 
     spans = SpanTable.of([(6, 9, 0), (6, 10, 0)])
     wide, _ = LocateLabelCodec(use_regressor=False, **settings).lost(spans).values()
     assert wide.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "settings, n_seeds",
+    [({}, 10 + 9), ({"all_seeds": False}, 10 + 8), ({"max_seed": 2**62}, 55)],
+)
+def test_windows_count_as_their_tokens_and_seeds(
+    settings: Dict[str, Any], n_seeds: int
+) -> None:
+    sizes = [1, 2] if not settings else [1, 3]
+    codec = LocateLabelCodec(window_sizes=sizes, **settings)
+    module = LocateLabelModule(8, 2, LocateLabelSettings(lstm_width=0, hidden_width=8))
+    # Three networks read 8 numbers, with a byte each, and have 3 for each hidden unit.
+    of_seed, of_token = 3 * (8 + 2 + 3 * 8) + 50, 15 * 8
+    in_training = 10 * of_token + (10 + 9 if not settings else 10 + 8) * of_seed
+    in_prediction = 10 * of_token + n_seeds * 40
+    assert codec.cells(module, 2, 10, in_training=True) == in_training // 24
+    assert codec.cells(module, 2, 10, in_training=False) == in_prediction // 24
 
 
 @pytest.mark.parametrize("soft_nms, expected", [(True, 0.72), (False, 0.8)])

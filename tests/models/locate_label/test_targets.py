@@ -3,8 +3,13 @@
 from typing import List
 
 import numpy as np
+import pytest
 
-from spacy_spanner.models.locate_label.assignment import SeedTargets
+from spacy_spanner.models.locate_label.assignment import (
+    SeedTargets,
+    count_seeds,
+    enumerate_seeds,
+)
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
 
 from .helpers import Cell, targets_of
@@ -13,6 +18,13 @@ from .helpers import Cell, targets_of
 def positives(targets: SeedTargets) -> List[Cell]:
     seeds = targets.take(targets.positive).seeds
     return list(zip(*(column.tolist() for column in seeds)))
+
+
+@pytest.mark.parametrize("sizes", [[1], [3, 1, 3], [2, 4, 9], list(range(1, 20))])
+def test_seeds_that_exist_are_counted(sizes: List[int]) -> None:
+    for n_tokens in range(1, 12):
+        seeds = enumerate_seeds(np.asarray([n_tokens]), sizes)
+        assert count_seeds(n_tokens, sizes) == len(seeds.window)
 
 
 def test_targets_by_hand() -> None:

@@ -1,7 +1,7 @@
 """Windows to batches."""
 
 from itertools import chain
-from typing import List
+from typing import Any, List
 
 import numpy as np
 import pytest
@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from spacy_spanner.spans.windows import batch_windows
 
 
+def pairs(n_tokens: int) -> int:
+    return n_tokens**2
+
+
 def grouped(lengths: List[int], max_cells: int) -> List[List[int]]:
-    return [group.tolist() for group in batch_windows(np.asarray(lengths), max_cells)]
+    groups = batch_windows(np.asarray(lengths), max_cells, cells=pairs)
+    return [group.tolist() for group in groups]
 
 
 def test_batch_windows_puts_similar_lengths_together() -> None:
@@ -32,25 +37,25 @@ def test_batch_windows_of_nothing_is_empty() -> None:
     assert batch_windows(np.zeros(0, dtype=np.int64), 10) == []
 
 
-def test_batch_windows_of_memory_that_grows_with_tokens_bounds_tokens() -> None:
-    groups = batch_windows(np.asarray([3, 2, 3, 2]), 6, power=1)
+def test_batch_windows_bounds_tokens_by_default() -> None:
+    groups = batch_windows(np.asarray([3, 2, 3, 2]), 6)
     assert [group.tolist() for group in groups] == [[0, 2], [1, 3]]
 
 
 def test_batch_windows_bounds_tokens_and_cells() -> None:
     lengths = np.asarray([4, 1, 1, 1, 1])
-    groups = batch_windows(lengths, 3, max_tokens=2)
+    groups = batch_windows(lengths, 3, cells=pairs, max_tokens=2)
     assert [group.tolist() for group in groups] == [[0], [1, 2], [3, 4]]
 
 
 def test_batch_windows_counts_short_windows_as_longer() -> None:
-    groups = batch_windows(np.asarray([1, 1, 1]), 8, shortest=2)
+    groups = batch_windows(np.asarray([1, 1, 1]), 8, cells=pairs, shortest=2)
     assert [group.tolist() for group in groups] == [[0, 1], [2]]
 
 
-@pytest.mark.parametrize("power", [1, 2])
-def test_batch_windows_of_empty_windows_counts_them_as_one_token(power: int) -> None:
-    groups = batch_windows(np.asarray([0, 0, 0]), 2, power=power)
+@pytest.mark.parametrize("cells", [int, pairs, lambda n_tokens: 0])
+def test_batch_windows_of_empty_windows_counts_them_as_one_cell(cells: Any) -> None:
+    groups = batch_windows(np.asarray([0, 0, 0]), 2, cells=cells)
     assert [group.tolist() for group in groups] == [[0, 1], [2]]
 
 
