@@ -97,8 +97,8 @@ def test_head_groups_by_what_a_codec_counts_in_either_direction() -> None:
             return list(gold)
 
     head, codec = head_of(), Seeds()
-    vectors, plan = vectors_of(*[16] * 4), plan_of([16] * 4)
-    work = work_of(plan, codec, max_cells=3 * 16 * WIDTH * 2)
+    vectors: Any = vectors_of(*[16] * 4)
+    work = work_of(plan_of([16] * 4), codec, max_cells=3 * 16 * WIDTH * 2)
     find(head, vectors, work)
     loss_and_gradients(head, vectors, work, gold_of([SpanTable.empty()] * 4))
     assert codec.sizes == [3, 1, 2, 2]

@@ -93,7 +93,7 @@ def test_seeds_fill_the_memory_that_is_free(
 ) -> None:
     nlp = lives.new_pipeline("span_locate_label", "cnn", tiny_bert)
     pipe: Any = nlp.get_pipe("span_locate_label")
-    module = get_shim(pipe.model.get_ref("output_layer")).module
+    module: Any = get_shim(pipe.model.get_ref("output_layer")).module
     fixed = windows_at_once(nlp, monkeypatch)
     pipe.cfg["max_cells"] = "auto"
     assert windows_at_once(nlp, monkeypatch) == [300]
