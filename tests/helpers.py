@@ -4,6 +4,8 @@ import json
 import multiprocessing
 import signal
 from contextlib import contextmanager
+from copy import deepcopy
+from functools import cache
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import spacy
@@ -102,10 +104,15 @@ SMALL_ENCODER = {
 _trained: Dict[str, Language] = {}
 
 
+@cache
+def _blank() -> Language:
+    """Make a pipeline, which loads the entry points that register the factories."""
+    return spacy.blank("en")
+
+
 def defaults_of(factory: str) -> Dict[str, Any]:
     """Look up the default config of a factory."""
-    # A new pipeline loads the entry points that register the factories.
-    return spacy.blank("en").get_factory_meta(factory).default_config
+    return deepcopy(_blank().get_factory_meta(factory).default_config)
 
 
 def small_model(factory: str, encoder: Optional[Dict] = None) -> Dict[str, Any]:
@@ -192,7 +199,7 @@ def trained(factory: str, data: str = "nested", **settings: Any) -> Language:
 
 def copy_of(nlp: Language) -> Language:
     """Make an independent pipeline of the same weights and settings."""
-    copy = spacy.blank(nlp.lang).from_config(nlp.config)
+    copy = type(nlp).from_config(nlp.config)
     return copy.from_bytes(nlp.to_bytes())
 
 
