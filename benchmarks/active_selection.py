@@ -26,6 +26,7 @@ from options import DATA, DATASET, ENCODER
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from texts import bare
 from wasabi import table
 
 from spacy_spanner.evaluation.tables import mean_and_spread
@@ -43,12 +44,6 @@ WAYS: Dict[str, Preferences] = {
     "errors per word, diverse": Preferences(per_token=True),
 }
 BATCH = 8
-
-
-def unannotated(doc: Doc) -> Doc:
-    """RETURNS (Doc): the tokens of a document."""
-    words, spaces = [t.text for t in doc], [bool(t.whitespace_) for t in doc]
-    return Doc(doc.vocab, words=words, spaces=spaces)
 
 
 class Budget(NamedTuple):
@@ -109,7 +104,7 @@ class Curve:
     def by_gain(self, nlp: Language) -> List[int]:
         """RETURNS (List[int]): the other documents, in the order of choice."""
         left = [place for place in self.order if place not in set(self.known)]
-        pool = [Document(str(n), doc=unannotated(self.docs[n])) for n in left]
+        pool = [Document(str(n), doc=bare(self.docs[n])) for n in left]
         decisions, sizes = expect_errors(nlp, pool, find_scored_source(nlp, SPANS_KEY))
         chosen = choose(decisions, sizes, len(left), WAYS[self.way])
         return [left[one.place] for one in chosen]

@@ -21,6 +21,7 @@ from measuring import write_json
 from options import DATA, DATASET, ENCODER
 from spacy.language import Language
 from spacy.tokens import Doc
+from texts import keep_spans
 from wasabi import table
 
 from spacy_spanner.evaluation.predicting import SpanSource, read_unfiltered
@@ -40,11 +41,7 @@ def thinned(doc: Doc, share: float, rng: random.Random, *, marked: bool) -> Doc:
 
     marked (bool): whether it is marked as incomplete.
     """
-    copy = doc.copy()
-    spans = [copy[s.start : s.end] for s in doc.spans[SPANS_KEY]]
-    for span, one in zip(spans, doc.spans[SPANS_KEY]):
-        span.label_ = one.label_
-    copy.spans[SPANS_KEY] = [span for span in spans if rng.random() >= share]
+    copy = keep_spans(doc, lambda _: rng.random() >= share)
     if marked:
         copy.spans[SPANS_KEY + INCOMPLETE] = [copy[:]]
     return copy

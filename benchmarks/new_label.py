@@ -26,10 +26,10 @@ from common import (
 from measuring import write_json
 from options import DATA, DATASET, ENCODER
 from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
-from texts import bare
+from texts import bare, keep_spans
 from wasabi import table
 
 from spacy_spanner.jobs.search.one_trial import scores_of
@@ -40,12 +40,7 @@ BATCH = 8
 
 def with_labels(doc: Doc, labels: Sequence[str]) -> Doc:
     """RETURNS (Doc): a copy with the spans of these labels."""
-    copy = doc.copy()
-    spans = [span for span in doc.spans[SPANS_KEY] if span.label_ in labels]
-    copy.spans[SPANS_KEY] = [
-        Span(copy, span.start, span.end, label=span.label_) for span in spans
-    ]
-    return copy
+    return keep_spans(doc, lambda span: span.label_ in labels)
 
 
 def f1_by_label(nlp: Language, test: Sequence[Example]) -> Dict[str, float]:

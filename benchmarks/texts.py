@@ -1,7 +1,7 @@
 """The texts of the benchmarks: sentences, short sentences and long documents."""
 
 from itertools import chain, cycle, islice
-from typing import Iterator, List, Sequence
+from typing import Callable, Iterator, List, Sequence
 
 from common import SPANS_KEY
 from spacy.tokens import Doc, Span
@@ -61,6 +61,17 @@ def join_docs(docs: Sequence[Doc]) -> Doc:
 def bare(doc: Doc) -> Doc:
     """RETURNS (Doc): the same tokens without annotation."""
     return Doc(doc.vocab, words=[token.text for token in doc])
+
+
+def keep_spans(doc: Doc, wanted: Callable[[Span], bool]) -> Doc:
+    """RETURNS (Doc): a copy with only these spans, of which each is asked for once."""
+    copy = doc.copy()
+    copy.spans[SPANS_KEY] = [
+        Span(copy, span.start, span.end, label=span.label_)
+        for span in doc.spans[SPANS_KEY]
+        if wanted(span)
+    ]
+    return copy
 
 
 def long_words(docs: Sequence[Doc], n_tokens: int) -> List[str]:
