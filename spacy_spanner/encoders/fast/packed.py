@@ -23,11 +23,11 @@ LONG = 192
 class Places(NamedTuple):
     """Where the pieces of a padded batch are.
 
-    source (Optional[Tensor]): for each place of the batch, its piece in the
-        concatenation; any piece for padding. (batch, piece)
+    source (Optional[Tensor]): for each place of the flattened batch, its piece in the
+        concatenation; any piece for padding. (place,)
     bias (Optional[Tensor]): 0 for pieces, minus infinity for padding.
         (batch, 1, 1, piece)
-    target (Optional[Tensor]): the place of each piece in the flattened batch. (place,)
+    target (Optional[Tensor]): the place of each piece in the flattened batch. (piece,)
     shape (torch.Size): batch, piece.
 
     All three are None for a batch without padding.
@@ -51,7 +51,7 @@ def find_places(mask: Tensor) -> Places:
     source[target] = torch.arange(len(target), device=mask.device)
     bias = torch.zeros(mask.shape, device=mask.device)
     bias.masked_fill_(~mask, -torch.inf)
-    return Places(source.view(mask.shape), bias[:, None, None], target, mask.shape)
+    return Places(source, bias[:, None, None], target, mask.shape)
 
 
 def attend(inputs: Tensor, places: Places, n_heads: int) -> Tensor:
@@ -62,7 +62,7 @@ def attend(inputs: Tensor, places: Places, n_heads: int) -> Tensor:
     """
     rows, longest = places.shape
     if places.source is not None:
-        inputs = inputs[places.source]
+        inputs = inputs.index_select(0, places.source)
     heads = inputs.reshape(rows, longest, 3, n_heads, -1).permute(2, 0, 3, 1, 4)
     queries, keys, values = heads.unbind(0)  # (batch, head, piece, size) each
     bias = None if places.bias is None else places.bias.to(inputs.dtype)
@@ -74,7 +74,8 @@ def attend(inputs: Tensor, places: Places, n_heads: int) -> Tensor:
         bias = None if bias is None else bias.expand(-1, n_heads, longest, -1)
         read = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias)
     outputs = read.transpose(1, 2).reshape(rows * longest, -1)
-    return outputs if places.target is None else outputs[places.target]
+    # Faster than indexing.
+    return outputs if places.target is None else outputs.index_select(0, places.target)
 
 
 class PackedLayer(nn.Module):
