@@ -94,7 +94,7 @@ PARTS = [
     memory("cnn", "cnn", "4", f"{LENGTHS},50000,100000"),
     memory("minilm", "minilm", "4", f"{LENGTHS},50000"),
     memory("labels", "cnn", "4,18,60", "5000"),
-    Part("growth", "growth", {"documents": 50_000}, {"documents": 2_000}),
+    Part("growth", "growth", {"documents": 50_000}, {"documents": 1_000}),
 ]
 TRAININGS = [accuracy("cnn", 20), accuracy("minilm", 8)]
 

@@ -9,9 +9,11 @@ dark ones.
 
 import json
 import re
+from collections import defaultdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from statistics import mean
 from typing import Any, Callable, Dict, List, Tuple
 
 import typer
@@ -46,6 +48,8 @@ DARK = {
 # Names of points that would touch others above them.
 NAMED_BELOW = ("span_diffusion", "span_offset")
 SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
+PRECISION_COLORS = {"float32": MUTED, "bfloat16": BLUE, "int8": ORANGE}
+INT8, GENIA, PLAIN = "int8", "genia", "transformers"
 EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 154
 
 
@@ -84,6 +88,44 @@ def speed_figure(name: str, title: str) -> Any:
     axes.set_xlabel("thousand words per second in prediction, one thread")
     axes.set_ylabel("F1")
     axes.set_title(title)
+    return figure
+
+
+@style.styled
+def precision_figure() -> Any:
+    """Draw words per second by precision, relative to a plain loop over the encoder:
+    bars for means, dots for seeds.
+    """
+    found = [row for row in measured("precision")["results"] if row["dataset"] == GENIA]
+    ratios: Dict[Tuple[str, str], List[float]] = defaultdict(list)
+    for row in found:
+        if row["system"] != PLAIN:
+            ratios[row["system"], row["precision"]].append(row["to_plain"])
+    # Every model is measured beside the systems that are not ours.
+    systems = sorted(
+        {system for system, _ in ratios}, key=lambda one: ratios[one, INT8]
+    )
+    figure, axes = style.new_figure(width=5.6, height=3.2)
+    for (system, precision), values in ratios.items():
+        number = list(PRECISION_COLORS).index(precision)
+        alone = (system, INT8) not in ratios
+        place = systems.index(system) + (0 if alone else 0.27 * (number - 1))
+        color = SYSTEM_COLORS.get(system, PRECISION_COLORS[precision])
+        axes.bar(place, mean(values), color=color, width=0.25)
+        label = f"{mean(values):.1f}"
+        axes.text(place, max(values) + 0.04, label, ha="center", fontsize=9)
+        axes.plot([place] * len(values), values, ".", color=INK, markersize=3)
+    axes.axhline(1, color=MUTED, linewidth=1, linestyle="--")
+    axes.text(-0.45, 1.04, "the encoder alone", color=MUTED, fontsize=9)
+    axes.set_xticks(
+        range(len(systems)), [one.replace("_", "_\n", 1) for one in systems]
+    )
+    axes.grid(False, axis="x")
+    axes.set_ylim(0, 3)
+    axes.set_ylabel("words per second, relative")
+    for precision, color in PRECISION_COLORS.items():
+        axes.bar(0, 0, color=color, label=precision)
+    axes.legend(loc="upper left", frameon=False, fontsize=9)
     return figure
 
 
@@ -220,6 +262,7 @@ NESTED = "Nested entities, mean of four corpora"
 FIGURES: Dict[str, Callable[[], Any]] = {
     "speed": lambda: speed_figure("flat", FLAT),
     "speed-nested": lambda: speed_figure("nested", NESTED),
+    "precision": precision_figure,
     "reliability": reliability_figure,
     "lengths": lengths_figure,
     "sizes": lambda: sizes_figure(measured("sizes")["lines"], values=False),
