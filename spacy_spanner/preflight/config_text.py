@@ -50,7 +50,8 @@ TRAINING: Comments = {
         "size": "Words in a batch; fewer need less memory",
     },
     "training.optimizer": {
-        "use_averages": "Averages would only include the encoder, not the head",
+        "use_averages": "Of all optimizers, only spacy_spanner.AdamW.v1 averages the "
+        "head, too",
     },
     "training.before_to_disk.callbacks.threshold": {
         "@callbacks": "Chooses the thresholds that are auto, on the dev data",

@@ -31,7 +31,8 @@ from torch import Tensor
 from ..errors import Errors, Warnings
 from ..internals import internal
 from ..layers.devices import set_to_zero, view_of
-from ..settings import Rule, at_least, fraction, require
+from ..settings import at_least, fraction, require, yes_or_no
+from .averages import Averages
 from .frozen import Learned, frozen_keys, gradients
 from .groups import (
     Group,
@@ -67,6 +68,7 @@ def make_adamw(
     eps: float = 1e-8,
     frozen_steps: int = 0,
     use_averages: bool = False,
+    average_decay: float = 0.999,
 ) -> Optimizer:
     """Create the optimizer, for `[training.optimizer]`.
 
@@ -78,13 +80,17 @@ def make_adamw(
     grad_clip (float): maximum norm of a component's gradient; 0 for no clipping.
     beta1, beta2, eps (float): as in Adam.
     frozen_steps (int): number of steps at the start with a frozen encoder.
-    use_averages (bool): must be false, because averages do not include torch weights.
+    use_averages (bool): whether moving averages of all weights are evaluated and
+        stored instead of the weights, which are trained as without them.
+    average_decay (float): the highest weight of the average so far in the new one. In
+        the first steps it is lower: (1 + step) / (10 + step).
     RETURNS (Optimizer): see `AdamW`.
 
     >>> nlp, optimizer = spacy.load("model"), make_adamw(encoder=1e-5, head=1e-3)
     >>> losses = nlp.update(list(Corpus("dev.spacy")(nlp)), sgd=optimizer)
     """
-    require(Rule("false", lambda value: value is False), use_averages=use_averages)
+    require(yes_or_no, use_averages=use_averages)
+    require(fraction, average_decay=average_decay)
     require(not_negative, weight_decay=weight_decay)
     require(at_least(0), frozen_steps=frozen_steps)
     own = read_groups(groups or {}, weight_decay)
@@ -93,6 +99,7 @@ def make_adamw(
         grad_clip=grad_clip,
         betas=(beta1, beta2),
         eps=eps,
+        moving=Averages(average_decay) if use_averages else None,
     )
 
 
@@ -130,8 +137,12 @@ class AdamW(Optimizer):
         grad_clip: float,
         betas: Tuple[float, float],
         eps: float,
+        moving: Optional[Averages] = None,
     ) -> None:
-        """RAISES (ValueError): SP002 for a value out of its limits."""
+        """moving (Optional[Averages]): None for no averages.
+
+        RAISES (ValueError): SP002 for a value out of its limits.
+        """
         require(not_negative, grad_clip=grad_clip, eps=eps)
         require(fraction, beta1=betas[0], beta2=betas[1])
         super().__init__(
@@ -142,7 +153,7 @@ class AdamW(Optimizer):
             grad_clip=grad_clip,
             use_averages=False,
         )
-        self.groups = groups
+        self.groups, self.moving = groups, moving
         self.states: Dict[Key, State] = {}
         self._patterns_to_check = {group.name for group in groups if group.pattern}
         self._plans: Dict[int, ModelPlan] = {}  # by id of the model
@@ -150,6 +161,15 @@ class AdamW(Optimizer):
         for group in groups:
             set_rate(_rate_name(group.name), group.learn_rate)
         self._show_rate()
+
+    @property
+    def averages(self) -> Optional[Dict[Any, Any]]:
+        """The averages as `nlp.use_params` takes them; None without."""
+        return None if self.moving is None else self.moving.as_params()
+
+    @averages.setter
+    def averages(self, value: None) -> None:
+        """Ignore what Thinc's optimizer sets when it is made: none of its own."""
 
     def _show_rate(self) -> None:
         self.learn_rate = getattr(self, _rate_name(HEAD))  # what spaCy prints
@@ -209,6 +229,8 @@ class AdamW(Optimizer):
         learning = [one for one in found if self._learns(plan, one.key)]
         plan.factor = self._factor(learning, plan.owners[key].component)
         self._move(plan, learning, lr_scale)
+        if self.moving is not None:
+            self.moving.update(learning, self.nr_update)
         # Thinc resets gradients of torch itself.
         of_thinc = [one for one in found if not plan.owners[one.key].in_torch]
         set_to_zero([one.gradient for one in of_thinc])
@@ -275,6 +297,8 @@ class AdamW(Optimizer):
             before = plan.owners.keys()
             plan.owners = owners_of(model, components_around(model, call))
             plan.groups.clear()
+            if self.moving is not None:
+                self.moving.know(model)
             self._forget(before - plan.owners.keys())
         if key not in plan.owners:
             raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
@@ -289,6 +313,8 @@ class AdamW(Optimizer):
             if not any(key in owners for owners in known):
                 self.states.pop(key, None)
                 self.nr_update.pop(key, None)
+                if self.moving is not None:
+                    self.moving.of.pop(key, None)
 
     def _learns(self, plan: ModelPlan, key: Key) -> bool:
         """RETURNS (bool): whether a tensor is updated in this step."""

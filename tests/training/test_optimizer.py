@@ -236,7 +236,8 @@ def test_loaded_component_keeps_its_groups(factory: str) -> None:
         {"grad_clip": -1.0},
         {"beta1": 1.0},
         {"frozen_steps": -1},
-        {"use_averages": True},
+        {"use_averages": 1},
+        {"average_decay": 1.0},
     ],
 )
 def test_setting_out_of_its_limits_fails(setting: Dict[str, Any]) -> None:

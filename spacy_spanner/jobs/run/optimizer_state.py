@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, Optional
 
 from spacy.language import Language
 from spacy.util import registry
-from thinc.api import Optimizer
+from thinc.api import Model, Optimizer
 from thinc.util import torch2xp
 from torch import Tensor
 
@@ -27,6 +27,7 @@ from .run_state import slots_of
 KNOWN = (AdamW, Optimizer)
 # Dictionaries of Thinc's optimizers; `averages` may be None.
 TABLES = ("mom1", "mom2", "averages")
+AVERAGE = "average"  # of `AdamW`, beside the fields of `State`
 
 
 def require_known(block: Dict[str, Any]) -> None:
@@ -84,6 +85,8 @@ def _fields(optimizer: Optimizer, key: Key) -> Iterator[tuple]:
     if isinstance(optimizer, AdamW):
         if key in optimizer.states:
             yield from optimizer.states[key]._asdict().items()
+        if optimizer.moving is not None and key in optimizer.moving.of:
+            yield AVERAGE, optimizer.moving.of[key]
         return
     for name in TABLES:
         table = getattr(optimizer, name) or {}
@@ -101,9 +104,10 @@ def restore_optimizer(
 
     records, moments (Dict): results of `run_state.tensor_records` and `moments_of`.
     """
+    is_own = isinstance(optimizer, AdamW)
     for slot in slots_of(nlp):
         optimizer.nr_update[slot.key] = records[slot.place]["updates"]
-        fields = State._fields if isinstance(optimizer, AdamW) else TABLES
+        fields = (*State._fields, AVERAGE) if is_own else TABLES
         names = {field: f"{slot.place}/{field}" for field in fields}
         device = slot.weights.device
         stored = {
@@ -112,8 +116,15 @@ def restore_optimizer(
             if name in moments
         }
         if isinstance(optimizer, AdamW):
+            average = stored.pop(AVERAGE, None)
+            if average is not None and optimizer.moving is not None:
+                optimizer.moving.of[slot.key] = average
             if stored:
                 optimizer.states[slot.key] = State(**stored)
             continue
         for field, tensor in stored.items():
             getattr(optimizer, field)[slot.key] = torch2xp(tensor)
+    if isinstance(optimizer, AdamW) and optimizer.moving is not None:
+        for _, pipe in nlp.pipeline:
+            if isinstance(getattr(pipe, "model", None), Model):
+                optimizer.moving.know(pipe.model)
