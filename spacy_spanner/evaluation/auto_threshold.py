@@ -98,9 +98,10 @@ def _with_copies(nlp: Language, names: List[str]) -> Language:
     """
     copied = copy(nlp)
     components = []
-    for name, pipe in nlp.components:
+    for name, component in nlp.components:
+        pipe: Any = component
         if name in names:
-            pipe = copy(pipe)
+            pipe = copy(component)
             pipe.cfg = dict(pipe.cfg)
             if isinstance(pipe, SpanRecognizer):
                 pipe.doubt = Doubt(name)

@@ -90,7 +90,7 @@ def threshold_of(pipe: Any) -> Optional[float]:
     value = (getattr(pipe, "cfg", None) or {}).get("threshold")
     if value == AUTO:
         value = getattr(getattr(pipe, "settings", None), "threshold", None)
-    return float(value) if is_number(value) else None
+    return None if value is None or not is_number(value) else float(value)
 
 
 def copied(value: Any) -> Any:

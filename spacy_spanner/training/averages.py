@@ -6,7 +6,7 @@ names that begin with the id of its shim; a module takes all tensors of its stat
 none.
 """
 
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 from weakref import ref
 
 from thinc.api import Model
@@ -60,7 +60,7 @@ class Averages:
 
     def as_params(self) -> Dict[Any, Any]:
         """RETURNS (Dict[Any, Any]): what `nlp.use_params` takes."""
-        in_torch = set()
+        in_torch: Set[Key] = set()
         found: Dict[Any, Any] = {}
         for shim_id, module_ref in self._modules.items():
             module = module_ref()

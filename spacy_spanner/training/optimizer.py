@@ -168,7 +168,7 @@ class AdamW(Optimizer):
         return None if self.moving is None else self.moving.as_params()
 
     @averages.setter
-    def averages(self, value: None) -> None:
+    def averages(self, value: Any) -> None:
         """Ignore what Thinc's optimizer sets when it is made: none of its own."""
 
     def _show_rate(self) -> None:

@@ -126,5 +126,6 @@ def restore_optimizer(
             getattr(optimizer, field)[slot.key] = torch2xp(tensor)
     if isinstance(optimizer, AdamW) and optimizer.moving is not None:
         for _, pipe in nlp.pipeline:
-            if isinstance(getattr(pipe, "model", None), Model):
-                optimizer.moving.know(pipe.model)
+            model = getattr(pipe, "model", None)
+            if isinstance(model, Model):
+                optimizer.moving.know(model)
