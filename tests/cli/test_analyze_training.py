@@ -36,6 +36,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     return make_plan(tmp_path_factory.mktemp("plan"), "biaffine")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*SW003")  # the first documents lack labels
 def test_commands_write_data_and_figures(plan: Plan, tmp_path: Path) -> None:
     words = words_of(plan, tmp_path)

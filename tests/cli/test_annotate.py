@@ -148,6 +148,7 @@ def test_annotate_keeps_fields_of_parquet(plain_model: Path, tmp_path: Path) -> 
     assert (row["page"], row["weight"]) == ({"a": [1.5, None]}, None)
 
 
+@pytest.mark.slow
 def test_parquet_needs_pyarrow_alone(plain_model: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     options = ["annotate", str(plain_model), str(two_rows(tmp_path)), "--to", "parquet"]

@@ -73,6 +73,7 @@ def test_folder_that_does_not_exist_needs_no_hub(
     assert fetch_options(str(tmp_path / "nothing")) == {}
 
 
+@pytest.mark.slow
 def test_unknown_encoder_without_network_fails_at_once() -> None:
     pytest.importorskip("transformers")
     env = {**os.environ, "HF_ENDPOINT": NOWHERE}

@@ -53,6 +53,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.slow
 @on_glibc
 @pytest.mark.parametrize(
     "variables, n_blocks", [({}, (0, 2)), (LIMIT_OF_USER, (5, 60))]

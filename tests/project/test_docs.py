@@ -184,6 +184,7 @@ def test_issue_templates_can_be_read(path: Path) -> None:
     assert yaml.safe_load(path.read_text(encoding="utf8"))
 
 
+@pytest.mark.slow
 def test_page_of_settings_is_current() -> None:
     code = "import settings_page; print(settings_page.make_page(), end='')"
     environment = {"cwd": ROOT / "scripts", "encoding": "utf8"}
@@ -195,6 +196,7 @@ def test_page_of_settings_is_current() -> None:
         assert f"## `{factory}`" in page
 
 
+@pytest.mark.slow
 def test_counts_in_the_datasheet_are_current() -> None:
     code = "import datasheet; print(datasheet.render())"
     environment = {"cwd": ROOT / "scripts", "encoding": "utf8"}

@@ -74,6 +74,7 @@ def test_workflow_runs_the_recipe_of_a_paper(
         assert f"Skipping '{command}'" in again.stdout
 
 
+@pytest.mark.slow
 def test_check_assets_of_a_missing_file_fails_with_the_name(checkout: Path) -> None:
     (checkout / "assets" / "demo" / "zh" / "test.txt").unlink()
     done = run(checkout, "check-assets", "--vars.dataset", "demo_zh")
@@ -81,12 +82,14 @@ def test_check_assets_of_a_missing_file_fails_with_the_name(checkout: Path) -> N
     assert "Missing in assets/demo/zh: test*.txt" in done.stdout
 
 
+@pytest.mark.slow
 def test_corpus_of_an_unknown_dataset_names_those_that_exist(checkout: Path) -> None:
     done = run(checkout, "corpus", "--vars.dataset", "demo_xx")
     assert done.returncode == 1
     assert "demo_zh" in done.stderr
 
 
+@pytest.mark.slow
 def test_corpus_of_a_broken_bracket_points_at_the_line(checkout: Path) -> None:
     path = checkout / "assets" / "demo" / "zh" / "dev.txt"
     text = path.read_text(encoding="utf8")

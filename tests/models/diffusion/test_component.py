@@ -59,6 +59,7 @@ def test_doc_is_the_same_alone_in_a_batch_and_in_other_orders(nlp: Language) -> 
     assert_same_predictions(nlp.pipe(TEXTS, batch_size=5), alone)
 
 
+@pytest.mark.slow
 def test_doc_is_the_same_before_and_after_saving_and_in_another_process(
     nlp: Language, tmp_path: Path
 ) -> None:
