@@ -10,12 +10,23 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
 from itertools import islice
-from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+)
 
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import logger, registry
+from spacy.util import registry
+from wasabi import msg
 
 from ..errors import Warnings
 from ..pipeline.annotations import annotated_spans, raise_threshold
@@ -65,6 +76,7 @@ def make_auto_threshold(
     RETURNS (Callable): the callback, which returns a pipeline to store.
     """
     require(at_least(0), limit=limit, min_gold=min_gold)
+    shown: Dict[str, float] = {}
 
     def choose(nlp: Language) -> Language:
         names = automatic_components(nlp)
@@ -74,10 +86,30 @@ def make_auto_threshold(
         with unchanged_random_numbers():
             examples = list(islice(corpus_of(nlp, "dev_corpus")(nlp), limit or None))
             for some in _in_rounds(stored, names):
-                set_thresholds(stored, some, examples, min_gold, rescore=not limit)
+                choices = set_thresholds(
+                    stored, some, examples, min_gold, rescore=not limit
+                )
+                _show_new(choices, shown)
         return stored
 
     return choose
+
+
+def _show_new(choices: Mapping[str, Choice], shown: Dict[str, float]) -> None:
+    """Print thresholds between the rows of spaCy's table, unless they are still those
+    that were printed last: a pipeline is stored after every evaluation.
+
+    shown (Dict[str, float]): what was printed last for each component; updated.
+    """
+    for name, (before, after) in choices.items():
+        if shown.get(name) == after.threshold:
+            continue
+        shown[name] = after.threshold
+        text = f"'{name}' is stored with threshold {after.threshold:.2f}"
+        if after.threshold != before.threshold:
+            text += f" instead of {before.threshold:.2f}: F1 on dev {100 * after.f:.1f}"
+            text += f" instead of {100 * before.f:.1f}"
+        msg.info(text)
 
 
 def automatic_components(nlp: Language) -> List[str]:
@@ -136,7 +168,7 @@ def set_thresholds(
     min_gold: int = MIN_GOLD,
     *,
     rescore: bool = False,
-) -> None:
+) -> Dict[str, Choice]:
     """Choose the thresholds of components with one prediction.
 
     nlp (Language): the pipeline, whose components are changed.
@@ -145,6 +177,7 @@ def set_thresholds(
     examples (List[Example]): the documents to choose on.
     min_gold (int): see `make_auto_threshold`; warns (SW061) of fewer.
     rescore (bool): whether `performance` in `meta` gets the new scores.
+    RETURNS (Dict[str, Choice]): by component; none for those that keep theirs.
     """
     sources = [
         SpanSource(key, name, pipe)
@@ -154,23 +187,19 @@ def set_thresholds(
         if key is not None and _has_enough(name, pipe, key, examples, min_gold)
     ]
     if not sources:
-        return
+        return {}
     with ExitStack() as stack:
         for source in sources:
             stack.enter_context(lowered_threshold(source, CURVE_FLOOR))
         predicted = predict(nlp, examples)
+    choices = {}
     for source in sources:
         annotated = annotated_examples(predicted, source.key)
-        choice = choose_threshold(source, annotated)
+        choice = choices[source.name] = choose_threshold(source, annotated)
         source.pipe.cfg[CHOSEN_THRESHOLD] = choice.after.threshold
-        before, after = choice
-        logger.info(
-            "'%s': threshold %.2f -> %.2f, F1 on dev %.1f -> %.1f",
-            *(source.name, before.threshold, after.threshold),
-            *(100 * before.f, 100 * after.f),
-        )
         if rescore:
             _rescore(nlp, source, examples, predicted)
+    return choices
 
 
 def _has_enough(

@@ -41,7 +41,7 @@ from .joining import Found, average, calibrated, collect_votes, join
 from .overrides import merge_stored, with_origin
 from .shared_keys import group_written_by
 from .span_scores import register_scores, scores_of
-from .state import threshold_of, with_number
+from .state import CHOSEN_THRESHOLD, threshold_of, with_number
 from .storage import CFG, exact_json, read_cfg, unpack, unpacking_explained
 from .temperature import calibrate
 
@@ -228,6 +228,7 @@ class SpanEnsemble(Pipe):
 
         RAISES (ValueError): see `check_members`.
         """
+        self.cfg.pop(CHOSEN_THRESHOLD, None)  # it was for other members
         if nlp is not None:
             check_members(nlp, self)
 

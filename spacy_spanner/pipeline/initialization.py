@@ -21,7 +21,7 @@ from ..models.codec import SpanCodec
 from .config_checks import check_config
 from .gold import GoldReader
 from .shared_keys import warn_of_deleted_spans
-from .state import set_labels
+from .state import CHOSEN_THRESHOLD, set_labels
 from .survey import Survey, survey
 
 N_SAMPLE_DOCS = 10
@@ -51,6 +51,7 @@ def initialize(
     head = pipe.model.get_ref("output_layer")
     set_labels(pipe.cfg, wanted, head, pipe.vocab)
     _record_size(pipe.cfg, found)
+    pipe.cfg.pop(CHOSEN_THRESHOLD, None)  # it was for other weights
     _ = pipe.thresholds  # checks their labels
     pipe.rng = np.random.default_rng(settings.seed)
     pipe.gold_reader = GoldReader(pipe.name)

@@ -31,6 +31,12 @@ class Averages:
         self.of: Dict[Key, Tensor] = {}
         self._modules: Dict[int, Any] = {}  # by id of the shim, weakly
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """RETURNS (Dict[str, Any]): what is pickled: no module, as a copy of the
+        pipeline has others. The next step finds them.
+        """
+        return {**vars(self), "_modules": {}}
+
     def know(self, model: Model) -> None:
         """Note the torch modules of a model, without keeping them alive."""
         for node in model.walk():

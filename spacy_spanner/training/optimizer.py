@@ -230,6 +230,7 @@ class AdamW(Optimizer):
         plan.factor = self._factor(learning, plan.owners[key].component)
         self._move(plan, learning, lr_scale)
         if self.moving is not None:
+            self.moving.know(model)
             self.moving.update(learning, self.nr_update)
         # Thinc resets gradients of torch itself.
         of_thinc = [one for one in found if not plan.owners[one.key].in_torch]
@@ -297,8 +298,6 @@ class AdamW(Optimizer):
             before = plan.owners.keys()
             plan.owners = owners_of(model, components_around(model, call))
             plan.groups.clear()
-            if self.moving is not None:
-                self.moving.know(model)
             self._forget(before - plan.owners.keys())
         if key not in plan.owners:
             raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))

@@ -56,9 +56,9 @@ def half_trained(factory: str = NAME, **settings: Any) -> Language:
     return nlp
 
 
-def candidates(nlp: Language, name: str, key: str = "ents") -> List[Doc]:
-    source = SpanSource(key, name, nlp.get_pipe(name))
-    with lowered_threshold(source, 0.05):
+def candidates(nlp: Language, name: str, threshold: float = 0.05) -> List[Doc]:
+    source = SpanSource("ents", name, nlp.get_pipe(name))
+    with lowered_threshold(source, threshold):
         return list(nlp.pipe(text for text, _ in DATA))
 
 
@@ -130,6 +130,41 @@ def test_frozen_components_and_numbers_are_left_alone(tmp_path: Path) -> None:
     nlp.config["training"]["frozen_components"] = []
     nlp.get_pipe(NAME).cfg["threshold"] = 0.2  # type: ignore[attr-defined]
     assert CHOOSE(nlp) is nlp
+
+
+def test_new_weights_have_the_default_again(tmp_path: Path) -> None:
+    nlp = half_trained()
+    gold_above(nlp, NAME, tmp_path)
+    nlp.add_pipe("span_ensemble", config={"members": [NAME], "spans_key": "joint"})
+    joint: Any = nlp.get_pipe("span_ensemble")
+    joint.cfg.update(threshold="auto", chosen_threshold=0.9)
+    stored = CHOOSE(nlp)
+    stored.get_pipe(NAME).cfg["chosen_threshold"] = 0.9  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # members should report unlikely spans
+        stored.initialize(lambda: make_examples(stored, DATA))
+    for name in stored.pipe_names:
+        assert threshold_of(stored.get_pipe(name)) == 0.3
+
+
+def test_new_choices_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nlp = half_trained()
+    gold_above(nlp, NAME, tmp_path)
+    choose = make_auto_threshold(min_gold=1)
+    chosen = threshold_of(choose(nlp).get_pipe(NAME))
+    assert chosen != 0.3
+    shown = capsys.readouterr().out
+    assert f"'{NAME}' is stored with threshold {chosen:.2f} instead of 0.30" in shown
+    assert f"instead of {100 * f1(nlp, tmp_path):.1f}" in shown
+    choose(nlp)
+    assert capsys.readouterr().out == ""
+    use_dev(nlp, candidates(nlp, NAME, 0.3), tmp_path / "dev.spacy")
+    choose(nlp)
+    shown = capsys.readouterr().out
+    assert f"'{NAME}' is stored with threshold 0.30" in shown
+    assert "instead" not in shown
 
 
 def test_too_little_gold_keeps_the_threshold(tmp_path: Path) -> None:

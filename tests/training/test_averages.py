@@ -1,6 +1,7 @@
 """Moving averages: of all weights, evaluated and stored, while training goes on."""
 
 import gc
+import pickle
 from pathlib import Path
 from typing import Any, Dict, List
 from weakref import ref
@@ -122,6 +123,20 @@ def test_tied_tensors_and_buffers_of_other_modules() -> None:
         assert torch.equal(module.second.weight, torch.full((2, 2), 7.0))
         assert float(module.count) == 1.0
     assert torch.equal(module.first.weight, before)
+
+
+def test_pickled_pair_goes_on_as_the_original() -> None:
+    nlp, examples = started("span_biaffine")
+    optimizer = make_adamw(use_averages=True, **RATES)
+    learn(nlp, examples, optimizer, 2)
+    pickled, its_optimizer = pickle.loads(pickle.dumps((nlp, optimizer)))
+    found = []
+    for one, sgd in ((nlp, optimizer), (pickled, its_optimizer)):
+        fix_random_seed(0)
+        learn(one, make_examples(one, NESTED), sgd, 1)
+        with one.use_params(sgd.averages):
+            found.append(weights_now(one))
+    assert same(*found) and not same(found[0], weights_now(nlp))
 
 
 def test_optimizer_keeps_no_model_alive() -> None:
