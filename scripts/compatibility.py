@@ -31,6 +31,7 @@ OWN = (
     "tests/cli/test_convert.py",
     "tests/layers/test_predict_only.py",
     "tests/layers/test_torch_shim.py",
+    "tests/training/test_averages.py",
 )
 ENCODERS = (
     "tests/encoders/transformer/test_other_kinds.py",
