@@ -36,6 +36,7 @@ INTERNALS: Dict[str, Set[str]] = {
     "layers/devices.py": {"_foreach_zero_"},
     "layers/predict_only.py": {"_func"},
     "layers/torch_shim.py": {"_grad_scaler", "_mixed_precision", "_model"},
+    "training/averages.py": {"_foreach_lerp_"},
     "training/kernels.py": {"_foreach_norm"},
     "training/optimizer.py": {"_set_attr_or_schedule"},
 }
