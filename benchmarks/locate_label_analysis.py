@@ -34,7 +34,7 @@ from spacy_spanner.evaluation.counts import Reading, SpanKey, count_groups
 from spacy_spanner.evaluation.landscape import prepare_examples
 from spacy_spanner.evaluation.predicting import read_corpus as read_spacy
 from spacy_spanner.evaluation.predicting import read_predictions
-from spacy_spanner.layers.torch_head import HeadWork
+from spacy_spanner.layers.head_work import HeadWork
 from spacy_spanner.models.locate_label.codec import Located, LocateLabelCodec
 from spacy_spanner.models.locate_label.module import SpanReader, Spans
 from spacy_spanner.pipeline.survey import plan_docs

@@ -11,7 +11,7 @@ import typer
 from datasets import ROOT
 from spacy.util import registry
 
-from spacy_spanner.pipeline.ensemble import EnsembleSettings
+from spacy_spanner.pipeline.ensemble_settings import EnsembleSettings
 from spacy_spanner.pipeline.factories import codec_types
 from spacy_spanner.settings import SpanSettings, defaults_of, describe
 

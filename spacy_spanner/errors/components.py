@@ -262,6 +262,12 @@ class ComponentWarnings:
         "data, lower 'min_gold' of spacy_spanner.auto_threshold.v1, or set a number as "
         "threshold."
     )
+    SW062 = (
+        "'{component}' has threshold = \"auto\", but nothing chooses a threshold: "
+        "[training.before_to_disk] has no spacy_spanner.auto_threshold.v1. The "
+        "pipeline is stored with {threshold}. Add this callback "
+        "(spacy_spanner.callbacks.v1 joins several), or set a number as threshold."
+    )
     SW085 = (
         "'{component}': the settings {first} and {second} contradict each other: "
         "{why}. Change one of them; training goes on as they are."

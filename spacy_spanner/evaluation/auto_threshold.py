@@ -31,13 +31,14 @@ from wasabi import msg
 from ..errors import Warnings
 from ..pipeline.annotations import annotated_spans, raise_threshold
 from ..pipeline.component import SpanRecognizer
+from ..pipeline.config_checks import corpus_of
 from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.prediction import Doubt
 from ..pipeline.shared_keys import group_written_by
 from ..pipeline.state import CHOSEN_THRESHOLD
 from ..settings import AUTO, at_least, require
 from .counts import Reading
-from .predicting import SpanSource, corpus_of, lowered_threshold, predict
+from .predicting import SpanSource, lowered_threshold, predict
 from .scorer import annotated_examples, read_example
 from .thresholds import (
     CURVE_FLOOR,
@@ -105,11 +106,13 @@ def _show_new(choices: Mapping[str, Choice], shown: Dict[str, float]) -> None:
         if shown.get(name) == after.threshold:
             continue
         shown[name] = after.threshold
-        text = f"'{name}' is stored with threshold {after.threshold:.2f}"
-        if after.threshold != before.threshold:
-            text += f" instead of {before.threshold:.2f}: F1 on dev {100 * after.f:.1f}"
-            text += f" instead of {100 * before.f:.1f}"
-        msg.info(text)
+        if after.threshold == before.threshold:
+            msg.info(f"{name}: threshold stays {before.threshold:.2f}")
+        else:
+            msg.info(
+                f"{name}: threshold {before.threshold:.2f} -> {after.threshold:.2f}, "
+                f"F1 on dev {100 * before.f:.1f} -> {100 * after.f:.1f}"
+            )
 
 
 def automatic_components(nlp: Language) -> List[str]:

@@ -6,7 +6,6 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 
 from spacy.language import Language
 from spacy.training import Corpus, Example
-from spacy.util import resolve_dot_names
 
 from ..encoders.surroundings import copy_neighbours
 from ..errors import Errors
@@ -83,16 +82,6 @@ def span_components(nlp: Language) -> Dict[str, Any]:
     return {
         name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, SpanRecognizer)
     }
-
-
-def corpus_of(nlp: Language, name: str) -> Callable[[Language], Iterable[Example]]:
-    """RETURNS (Callable): the corpus that a pipeline's config has for a setting of
-    `[training]`: "train_corpus" or "dev_corpus".
-    """
-    config = nlp.config.interpolate()
-    (corpus,) = resolve_dot_names(config, [config["training"][name]])
-    found: Callable[[Language], Iterable[Example]] = corpus
-    return found
 
 
 def read_corpus(

@@ -14,8 +14,9 @@ from ..errors import Errors
 from ..settings import expand
 from ..spans.table import Floats, SpanTable
 from . import torch_head
+from .head_work import HeadGold, HeadWork
 from .predict_only import forget_in_prediction, no_way_back
-from .torch_head import HeadGold, HeadWork, build_torch_head
+from .torch_head import build_torch_head
 from .torch_shim import ModuleBuilder
 
 # Documents for the encoder, work for the head, and the lowest scores by label.

@@ -18,15 +18,12 @@ from typing import (
     Callable,
     Iterator,
     List,
-    NamedTuple,
     Optional,
     Sequence,
     Tuple,
-    Union,
     cast,
 )
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from thinc.api import Model
@@ -36,12 +33,11 @@ from torch import Tensor
 
 from ..errors import Errors
 from ..models.bound import keep_best, keep_best_of_parts
-from ..models.codec import Candidates, SpanCodec
-from ..spans.missing import Marks, missing_rates
-from ..spans.table import Floats, Ints, SpanTable
-from ..spans.windows import WindowPlan
+from ..models.codec import Candidates
+from ..spans.table import Floats, SpanTable
 from .devices import NUMBERS_PER_CELL, cells_that_fit, to_module
 from .doc_arrays import TypedVectors, split_rows
+from .head_work import HeadGold, HeadWork
 from .predict_only import no_way_back
 from .torch_shim import LazyShim, ModuleBuilder, get_shim, switch
 from .window_groups import Group, Source, plan_groups, read_group
@@ -50,57 +46,6 @@ from .window_groups import Group, Source, plan_groups, read_group
 TOKENS_IN_CACHE = 2048
 # Candidates of a group that a GPU need not reduce to the best of each window.
 UNCUT = 100_000
-
-
-class HeadWork(NamedTuple):
-    """Which windows a head visits, and with which model.
-
-    codec (SpanCodec): the model's mathematics and settings.
-    plan (WindowPlan): the windows of a batch of documents.
-    max_cells (Union[int, str]): limit of the cells that are visited at once, see
-        `SpanCodec.cells`, or "auto".
-    max_candidates (Optional[int]): candidates of a window that prediction keeps; all if
-        None.
-    report_cut (Callable): called if a window had more.
-    """
-
-    codec: SpanCodec
-    plan: WindowPlan
-    max_cells: Union[int, str]
-    max_candidates: Optional[int] = None
-    report_cut: Callable[[], None] = lambda: None
-
-
-class HeadGold(NamedTuple):
-    """What a head learns from.
-
-    spans (List[SpanTable]): the gold of each window.
-    rng (Generator): source of sampling for the targets.
-    n_windows (int): the loss is a mean over this many windows. More than those of the
-        plan if the batch is shared with other processes.
-    marks (Sequence[Marks]): what is known about each window besides its gold; empty if
-        the annotation of all is complete.
-    overlap (str): which entities may exist together.
-    """
-
-    spans: List[SpanTable]
-    rng: np.random.Generator
-    n_windows: int
-    marks: Sequence[Marks] = ()
-    overlap: str = "any"
-
-    def of(self, group: Ints) -> List[SpanTable]:
-        """RETURNS (List[SpanTable]): the gold of some windows."""
-        return [self.spans[window] for window in group.tolist()]
-
-    def missing_rates(
-        self, group: Ints, lengths: Ints, n_labels: int
-    ) -> Optional[Floats]:
-        """RETURNS (Optional[Floats]): see `spans.missing`, for some windows."""
-        if not self.marks:
-            return None
-        marks = [self.marks[window] for window in group.tolist()]
-        return missing_rates(marks, self.of(group), lengths, n_labels, self.overlap)
 
 
 HeadInput = Tuple[List[Floats2d], HeadWork, Floats]

@@ -14,8 +14,8 @@ from spacy.util import ensure_path
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
+from ..layers.head_work import HeadGold, HeadWork
 from ..layers.span_model import SpanInput, measure_loss
-from ..layers.torch_head import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import SpanTable

@@ -10,12 +10,15 @@ from spacy.training import Example
 from spacy.util import resolve_dot_names
 
 from ..errors import Errors, Warnings
+from ..settings import AUTO
 from .annotations import annotated_spans
 from .score_weights import check_score_weights
 
 # Steps from one evaluation to the next: a tenth of short trainings, and about this many
 # in long ones.
 USUAL_STEPS, SHARE = 200, 10
+# The callback that chooses thresholds.
+CHOOSER = "spacy_spanner.auto_threshold.v1"
 KINDS = ("", "macro_", "flat_", "nested_")
 
 
@@ -47,6 +50,7 @@ def check_config(
         check_score_weights(nlp, pipe, get_examples)
         training = nlp.config.interpolate()["training"]
         warn_of_unevaluated_end(training)
+        warn_of_no_choice(nlp, pipe)
         require_dev_data(nlp, pipe, training["score_weights"])
 
 
@@ -56,6 +60,38 @@ def has_training_config(nlp: Language) -> bool:
     config = nlp.config
     given = any(path is not None for path in config["paths"].values())
     return given or config["corpora"] != DEFAULT_CONFIG["corpora"]
+
+
+def corpus_of(nlp: Language, name: str) -> Callable[[Language], Iterable[Example]]:
+    """RETURNS (Callable): the corpus that a pipeline's config has for a setting of
+    `[training]`: "train_corpus" or "dev_corpus".
+    """
+    config = nlp.config.interpolate()
+    (corpus,) = resolve_dot_names(config, [config["training"][name]])
+    found: Callable[[Language], Iterable[Example]] = corpus
+    return found
+
+
+def warn_of_no_choice(nlp: Language, pipe: Any) -> None:
+    """Warn (SW062) of the threshold "auto" in a training config without the callback
+    that chooses it: the default would stay, and nothing would say so.
+
+    pipe (Any): a component with a threshold.
+    """
+    if pipe.cfg.get("threshold") != AUTO or not has_training_config(nlp):
+        return
+    if CHOOSER not in _callback_names(nlp.config["training"]["before_to_disk"]):
+        threshold = pipe.settings.threshold
+        message = Warnings.SW062.format(component=pipe.name, threshold=threshold)
+        warnings.warn(message, stacklevel=3)
+
+
+def _callback_names(block: Any) -> Set[str]:
+    """RETURNS (Set[str]): the registered names in a block of a config."""
+    if not isinstance(block, dict):
+        return set()
+    inner = [_callback_names(value) for value in block.values()]
+    return {block.get("@callbacks", "")}.union(*inner)
 
 
 def require_dev_data(nlp: Language, pipe: Any, weights: Mapping[str, Any]) -> None:
@@ -80,12 +116,10 @@ def read_dev_data(nlp: Language, key: str) -> Optional[DevData]:
     """RETURNS (Optional[DevData]): the data up to the first gold span of a key; None if
     they cannot be read, which spaCy reports when it trains.
     """
-    config = nlp.config.interpolate()
     n_docs = 0
     keys: Set[str] = set()
     try:
-        (corpus,) = resolve_dot_names(config, [config["training"]["dev_corpus"]])
-        for example in corpus(nlp):
+        for example in corpus_of(nlp, "dev_corpus")(nlp):
             n_docs += 1
             keys.update(example.reference.spans)
             if annotated_spans(example.reference, key):

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import Warnings
-from ..layers.torch_head import HeadGold, HeadWork
+from ..layers.head_work import HeadGold, HeadWork
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.missing import EVERY_LABEL, Marks, split_marks

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..errors import Errors, Warnings
-from ..layers.torch_head import HeadWork
+from ..layers.head_work import HeadWork
 from ..settings import SpanSettings
 from ..spans.overlap import resolve_overlaps
 from ..spans.table import Bools, Floats, SpanTable

@@ -16,7 +16,7 @@ from spacy.training import Example
 from thinc.api import Model
 
 from ..errors import Errors
-from ..layers.torch_head import HeadGold, HeadWork
+from ..layers.head_work import HeadGold, HeadWork
 from ..spans.missing import EVERY_LABEL, Marks
 from ..spans.table import SpanTable
 from ..spans.windows import WindowPlan

@@ -8,8 +8,8 @@ from spacy.language import Language
 from spacy.training import Example, validate_examples
 from thinc.api import Optimizer, set_dropout_rate
 
+from ..layers.head_work import HeadGold, HeadWork
 from ..layers.span_model import learn
-from ..layers.torch_head import HeadGold, HeadWork
 from .label_changes import adapt_model
 from .system import memory_explained
 

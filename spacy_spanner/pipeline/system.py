@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 import torch
 
 from ..errors import Errors
-from ..layers.torch_head import HeadWork
+from ..layers.head_work import HeadWork
 
 # Returning memory and asking for it again takes some tenths of a second. That is worth
 # it where much has gathered and the next step will not fit into it, or where very much

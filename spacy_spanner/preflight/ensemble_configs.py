@@ -4,7 +4,8 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from thinc.api import Config
 
-from ..pipeline.ensemble import FACTORY, EnsembleSettings
+from ..pipeline.ensemble import FACTORY
+from ..pipeline.ensemble_settings import EnsembleSettings
 from ..pipeline.factories import SCORER
 from ..settings import AUTO, defaults_of
 from .config_text import Comments, config_text

@@ -156,15 +156,34 @@ def test_new_choices_are_shown(
     chosen = threshold_of(choose(nlp).get_pipe(NAME))
     assert chosen != 0.3
     shown = capsys.readouterr().out
-    assert f"'{NAME}' is stored with threshold {chosen:.2f} instead of 0.30" in shown
-    assert f"instead of {100 * f1(nlp, tmp_path):.1f}" in shown
+    assert f"{NAME}: threshold 0.30 -> {chosen:.2f}, F1 on dev" in shown
+    assert f" {100 * f1(nlp, tmp_path):.1f} -> " in shown
     choose(nlp)
     assert capsys.readouterr().out == ""
     use_dev(nlp, candidates(nlp, NAME, 0.3), tmp_path / "dev.spacy")
     choose(nlp)
-    shown = capsys.readouterr().out
-    assert f"'{NAME}' is stored with threshold 0.30" in shown
-    assert "instead" not in shown
+    assert f"{NAME}: threshold stays 0.30" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("factory", [NAME, "span_ensemble"])
+def test_config_without_the_callback_warns(factory: str, tmp_path: Path) -> None:
+    nlp = half_trained()
+    gold_above(nlp, NAME, tmp_path)
+    nlp.get_pipe(NAME).cfg["threshold"] = 0.1  # type: ignore[attr-defined]
+    joint = {"members": [NAME], "spans_key": "joint"}
+    nlp.add_pipe("span_ensemble", config=joint)
+    nlp.get_pipe(factory).cfg["threshold"] = "auto"  # type: ignore[attr-defined]
+    expected = rf"SW062\] '{factory}' has .* stored with 0.3"
+    with pytest.warns(UserWarning, match=expected):
+        nlp.initialize(lambda: make_examples(nlp, DATA))
+    chooser = {"@callbacks": "spacy_spanner.auto_threshold.v1"}
+    both = {"@callbacks": "spacy_spanner.callbacks.v1", "callbacks": {"a": chooser}}
+    for block in (chooser, both):
+        nlp.config["training"]["before_to_disk"] = block
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            nlp.initialize(lambda: make_examples(nlp, DATA))
+        assert not any("SW062" in str(one.message) for one in found)
 
 
 def test_too_little_gold_keeps_the_threshold(tmp_path: Path) -> None:

@@ -9,12 +9,8 @@ from spacy.training import Example
 from thinc.api import Model, fix_random_seed
 from torch import Tensor, nn
 
-from spacy_spanner.layers.torch_head import (
-    HeadWork,
-    get_shim,
-    loss_and_gradients,
-    measure_loss,
-)
+from spacy_spanner.layers.head_work import HeadWork
+from spacy_spanner.layers.torch_head import get_shim, loss_and_gradients, measure_loss
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.spans.table import SpanTable
 from spacy_spanner.spans.windows import WindowPlan, spans_in_windows

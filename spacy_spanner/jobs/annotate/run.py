@@ -9,7 +9,7 @@ from spacy.util import get_package_path, is_package
 
 from ...errors import Errors
 from ...files import read_json, require_absent, write_text
-from ..run.run_state import digest
+from ..run.digests import digest
 from .annotator import SpanAnnotator
 from .messages import Fields, Part, Report
 from .output import OutputFolder

@@ -24,7 +24,8 @@ from wasabi import Printer, msg
 from ...errors import Errors
 from ..run import training_loop
 from ..run.checkpoint import storing_callbacks
-from ..run.run_state import generators_of, slots_of
+from ..run.run_state import generators_of
+from ..run.slots import slots_of
 from ..spacy_commands import setup_gpu, show_validation_error
 from .team import Team
 from .updates import SharedUpdates, shared_updates

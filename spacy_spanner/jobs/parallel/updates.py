@@ -17,7 +17,8 @@ from spacy.training.loop import subdivide_batch
 from ...internals import internal
 from ...layers.torch_shim import grad_scaler
 from ...training.owners import torch_shims
-from ..run.run_state import Slot, drawing_from, slots_of
+from ..run.run_state import drawing_from
+from ..run.slots import Slot, slots_of
 from .team import Team
 
 

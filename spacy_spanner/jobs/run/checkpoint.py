@@ -25,14 +25,9 @@ from ...errors import Errors
 from ...files import flush_to_disk
 from ...settings import at_least, require, text
 from ...training.callbacks import BeforeUpdate, single_callbacks
+from .digests import data_digests
 from .optimizer_state import find_optimizer, moments_of, require_known
-from .run_state import (
-    data_digests,
-    random_numbers,
-    random_tensors,
-    separate_order,
-    tensor_records,
-)
+from .run_state import random_numbers, random_tensors, separate_order, tensor_records
 
 FORMAT = 1
 PIPELINE, STATE, TENSORS = "pipeline", "state.json", "tensors.pt"

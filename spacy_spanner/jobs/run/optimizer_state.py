@@ -2,7 +2,7 @@
 
 The optimizers of Thinc (Adam, RAdam, SGD) keep arrays in dictionaries, `AdamW` of this
 package keeps a `State` of torch tensors. Both use keys that differ in every process, so
-the state is stored by the place of a tensor (see `run_state.Slot`).
+the state is stored by the place of a tensor (see `slots.Slot`).
 """
 
 import sys
@@ -21,7 +21,7 @@ from ...layers.devices import view_of
 from ...training.callbacks import ADAMW
 from ...training.optimizer import AdamW, State
 from ...training.owners import Key
-from .run_state import slots_of
+from .slots import slots_of
 
 # The exact types: a subclass may have more state.
 KNOWN = (AdamW, Optimizer)

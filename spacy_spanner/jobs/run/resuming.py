@@ -29,12 +29,11 @@ from .checkpoint import (
     read_checkpoint,
     storing_callbacks,
 )
+from .digests import data_digests, data_paths
 from .optimizer_state import require_known, restore_optimizer
 from .run_state import (
     OWN,
     PYTHON,
-    data_digests,
-    data_paths,
     plain_state,
     python_state,
     require_same_tensors,

@@ -1,82 +1,33 @@
-"""The state of a training run except for weights, config and optimizer: data, random
-numbers, and records of each tensor.
+"""The state of a training run except for weights, config and optimizer: random numbers,
+and records of each tensor.
 
-Plain numbers are stored as JSON, states of torch as tensors. Thinc numbers layers
-differently in every process, so a tensor is named by its place: the component, the
-index of the layer in `model.walk()`, and its name.
+Plain numbers are stored as JSON, states of torch as tensors.
 """
 
-import hashlib
 import random
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import (
     Any,
     Callable,
-    Collection,
     Dict,
     Iterator,
-    NamedTuple,
-    Optional,
     Tuple,
-    cast,
 )
 
 import numpy as np
 import torch
 from spacy.language import Language
-from spacy.util import dict_to_dot
-from thinc.api import Model, Optimizer, get_current_ops
-from thinc.types import FloatsXd
-from torch import Tensor, nn
+from thinc.api import Optimizer, get_current_ops
+from torch import Tensor
 
 from ...errors import Errors
-from ...layers.devices import view_of
-from ...layers.torch_shim import torch_module
 from ...training.frozen import frozen_names, mark_frozen
-from ...training.owners import Key, torch_shims
+from .slots import slots_of
 
-BLOCK_SIZE = 2**20
 PYTHON, OWN = "python", "updates"
 TORCH, CUDA, CUPY = "torch", "cuda.", "cupy"
-
-
-# --------------------------------------------------------------------- data
-
-
-def data_digests(config: Dict[str, Any]) -> Dict[str, str]:
-    """RETURNS (Dict[str, str]): digests of all files in the corpora of an interpolated
-    config, by setting such as "corpora.train.path".
-    """
-    return {name: digest(path) for name, path in data_paths(config) if path.exists()}
-
-
-def data_paths(config: Dict[str, Any]) -> Iterator[Tuple[str, Path]]:
-    """YIELDS (Tuple[str, Path]): every string setting of the train and dev corpus that
-    may be a path.
-    """
-    training = config["training"]
-    corpora = tuple(f"{training[name]}." for name in ("train_corpus", "dev_corpus"))
-    for name, value in dict_to_dot(config).items():
-        is_setting = name.startswith(corpora) and ".@" not in name
-        if is_setting and isinstance(value, (str, Path)) and value:
-            yield name, Path(value)
-
-
-def digest(path: Path) -> str:
-    """RETURNS (str): SHA-256 of a file, or of all files in a folder with their names,
-    without Python's caches.
-    """
-    found = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file() and file.parent.name != "__pycache__":
-            found.update(str(file.relative_to(path)).encode("utf8"))
-            with file.open("rb") as stream:
-                while block := stream.read(BLOCK_SIZE):
-                    found.update(block)
-    return found.hexdigest()
 
 
 # ------------------------------------------------------------ random numbers
@@ -201,75 +152,6 @@ def generators_of(nlp: Language) -> Iterator[Tuple[str, np.random.Generator]]:
 
 
 # ------------------------------------------------------------------ tensors
-
-
-class Slot(NamedTuple):
-    """A tensor of a pipeline.
-
-    place (str): its name, the same in every process.
-    key (Key): its key in this process.
-    node (Model): its layer.
-    parameter (Optional[nn.Parameter]): the tensor itself, if it is a torch parameter.
-    """
-
-    place: str
-    key: Key
-    node: Model
-    parameter: Optional[nn.Parameter]
-
-    @property
-    def has_gradient(self) -> bool:
-        """Whether there is a gradient, even if it is zero."""
-        if self.parameter is not None:
-            return self.parameter.grad is not None
-        return bool(self.node.has_grad(self.key[1]))
-
-    @property
-    def weights(self) -> Tensor:
-        """The weights, without a copy."""
-        if self.parameter is not None:
-            return self.parameter.data
-        return view_of(self.node.get_param(self.key[1]))
-
-    @property
-    def gradient(self) -> Tensor:
-        """The gradient, without a copy; there must be one."""
-        if self.parameter is not None:
-            return cast(Tensor, self.parameter.grad)
-        return view_of(self.node.get_grad(self.key[1]))
-
-    @property
-    def learns(self) -> bool:
-        """Whether torch computes a gradient; Thinc always does."""
-        return self.parameter is None or self.parameter.requires_grad
-
-    def set_zero_gradient(self) -> None:
-        """Create a gradient of zeros.
-
-        Optimizers update such tensors too: moments and weights decay.
-        """
-        if self.parameter is not None:
-            self.parameter.grad = torch.zeros_like(self.parameter)
-        else:
-            weights = cast(FloatsXd, self.node.get_param(self.key[1]))
-            zeros = self.node.ops.alloc(weights.shape, dtype=weights.dtype)
-            self.node.set_grad(self.key[1], cast(FloatsXd, zeros))
-
-
-def slots_of(nlp: Language, exclude: Collection[str] = ()) -> Iterator[Slot]:
-    """YIELDS (Slot): every tensor of the components, except for those with excluded
-    names.
-    """
-    for component, pipe in nlp.pipeline:
-        model = None if component in exclude else getattr(pipe, "model", None)
-        for index, node in enumerate(model.walk() if isinstance(model, Model) else ()):
-            for name in node.param_names:
-                place = f"{component}/{index}/{name}"
-                yield Slot(place, (node.id, name), node, None)
-            for number, shim in enumerate(torch_shims(node)):
-                for name, parameter in torch_module(shim).named_parameters():
-                    place = f"{component}/{index}.{number}/{name}"
-                    yield Slot(place, (shim.id, name), node, parameter)
 
 
 def tensor_records(nlp: Language, optimizer: Optimizer) -> Dict[str, Dict[str, Any]]:

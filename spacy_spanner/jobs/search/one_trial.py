@@ -28,13 +28,13 @@ from spacy.util import load_config, load_model_from_config, resolve_dot_names
 from ...evaluation.landscape import find_component, mean_loss, prepare_examples
 from ...evaluation.predicting import (
     Track,
-    corpus_of,
     predict,
     read_corpus,
     untracked,
 )
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json
+from ...pipeline.config_checks import corpus_of
 from ..run.checkpoint import storing_callbacks
 from ..run.training_loop import data_of, run_steps, training_settings
 from ..spacy_commands import import_code, setup_gpu

@@ -14,7 +14,7 @@ from ...errors import Errors, Warnings
 from ...evaluation.predicting import Track, read_corpus, untracked
 from ...evaluation.tables import amount, percent
 from ...files import read_json, write_json, write_text
-from ..run.run_state import digest
+from ..run.digests import digest
 from .one_trial import Engine, run_here, run_in_sequence, scores_of
 from .space import Space
 from .summaries import Row, choose, render, summarize, table_rows

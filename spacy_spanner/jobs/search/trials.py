@@ -20,7 +20,7 @@ from thinc.api import Config
 
 from ...errors import Errors
 from ...files import locked, read_json, write_json
-from ..run.run_state import data_digests, digest
+from ..run.digests import data_digests, digest
 from .variants import SEED, Variant
 
 TRIALS = "trials"

@@ -8,7 +8,8 @@ import pytest
 import torch
 from thinc.api import get_current_ops, require_cpu, require_gpu
 
-from spacy_spanner.jobs.run.run_state import random_tensors, seed_cupy, slots_of
+from spacy_spanner.jobs.run.run_state import random_tensors, seed_cupy
+from spacy_spanner.jobs.run.slots import slots_of
 from spacy_spanner.layers import torch_shim
 from spacy_spanner.training import optimizer as adamw
 

@@ -14,7 +14,7 @@ import pytest
 import spacy
 from thinc.api import Config
 
-from spacy_spanner.jobs.run.run_state import slots_of
+from spacy_spanner.jobs.run.slots import slots_of
 
 from ...runs import Outcome, make_config, run, settings
 from ..run.test_resume import BERT, SHARED

@@ -15,7 +15,7 @@ from spacy_spanner.jobs.parallel.updates import (
     drawing_from,
     shared_updates,
 )
-from spacy_spanner.jobs.run.run_state import slots_of
+from spacy_spanner.jobs.run.slots import slots_of
 from spacy_spanner.training.owners import torch_shims, total_of
 
 from ...helpers import (

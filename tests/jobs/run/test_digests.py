@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from spacy_spanner.jobs.run.run_state import data_digests
+from spacy_spanner.jobs.run.digests import data_digests
 
 
 def test_digests_are_of_the_files_of_both_corpora(tmp_path: Path) -> None:

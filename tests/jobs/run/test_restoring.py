@@ -25,9 +25,9 @@ from spacy_spanner.jobs.run.run_state import (
     restore_random,
     restore_tensors,
     separate_order,
-    slots_of,
     tensor_records,
 )
+from spacy_spanner.jobs.run.slots import slots_of
 from spacy_spanner.training.frozen import frozen_keys, set_frozen
 from spacy_spanner.training.optimizer import AdamW, make_adamw
 from spacy_spanner.training.owners import tensor_keys

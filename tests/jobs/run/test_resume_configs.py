@@ -9,7 +9,7 @@ import torch
 from spacy.util import load_config
 from thinc.api import Config
 
-from spacy_spanner.jobs.run.run_state import slots_of
+from spacy_spanner.jobs.run.slots import slots_of
 
 from ...project.test_configs import tiny_encoders
 from ...runs import SMALL_BATCHES, STOP, parse_part, resume, run, stored_in

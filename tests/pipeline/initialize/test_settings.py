@@ -16,6 +16,7 @@ from .helpers import COURT
         ("spans_key", ""),
         ("threshold", 1.5),
         ("threshold", -0.1),
+        ("threshold", "high"),
         ("label_thresholds", {"GPE": 2.0}),
         ("overlap", "crossing"),
         ("set_ents", "always"),
@@ -35,7 +36,7 @@ def test_add_pipe_setting_out_of_limits_fails(
 
 
 @pytest.mark.parametrize(
-    "name,value", [("treshold", 0.5), ("threshold", "high"), ("overwrite", "maybe")]
+    "name,value", [("treshold", 0.5), ("temperature", "high"), ("overwrite", "maybe")]
 )
 def test_add_pipe_unknown_setting_or_type_fails(
     factory: str, name: str, value: Any
