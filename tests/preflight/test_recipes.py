@@ -77,9 +77,11 @@ def test_recipe_of_the_paper_is_that_of_its_config(factory: str) -> None:
 def test_tuned_recipe_has_the_defaults_of_the_factory(factory: str) -> None:
     found = recipe(factory[5:])
     default = defaults_of(factory)
-    assert {**found, "model": None} == {**default, "model": None}
+    expected = {**default, "model": None, "threshold": "auto"}
+    assert {**found, "model": None} == expected
     nlp = spacy.blank("en")
-    nlp.add_pipe(factory, config=found)
+    pipe: Any = nlp.add_pipe(factory, config=found)
+    assert pipe.settings.threshold == default["threshold"]
     assert nlp.config["components"][factory]["model"] == found["model"]
 
 

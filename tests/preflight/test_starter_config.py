@@ -98,7 +98,7 @@ def test_config_of_wishes() -> None:
 def test_config_can_be_trained_by_copying_one_line() -> None:
     wishes = Wishes("span_biaffine", gpu=True)
     text = write_config(build_config(wishes), wishes.heading("a_long_name.cfg"))
-    (line,) = [line for line in text.splitlines() if "spacy train" in line]
+    (line,) = [line for line in text.splitlines() if "-m spacy train" in line]
     assert line == (
         "# python -m spacy train a_long_name.cfg --output training "
         "--paths.train train.spacy --paths.dev dev.spacy --gpu-id 0"
