@@ -195,10 +195,11 @@ def set_thresholds(
         for source in sources:
             stack.enter_context(lowered_threshold(source, CURVE_FLOOR))
         predicted = predict(nlp, examples)
-    choices = {}
+    choices: Dict[str, Choice] = {}
     for source in sources:
         annotated = annotated_examples(predicted, source.key)
-        choice = choices[source.name] = choose_threshold(source, annotated)
+        choice = choose_threshold(source, annotated)
+        choices[source.name or source.key] = choice
         source.pipe.cfg[CHOSEN_THRESHOLD] = choice.after.threshold
         if rescore:
             _rescore(nlp, source, examples, predicted)
