@@ -16,6 +16,7 @@ from .generated import counting, register_profiles
 from .helpers import FACTORIES, trained, trained_copy
 
 TRIED = "cases tried"
+EXCEPTIONS = English.Defaults.tokenizer_exceptions
 
 register_profiles()
 
@@ -48,6 +49,12 @@ def quick_pipelines() -> Iterator[None]:
         patch.setattr(Registry, "_get_entry_points", cache(Registry._get_entry_points))
         patch.setattr(English.Defaults, "tokenizer_exceptions", {})
         yield
+
+
+@pytest.fixture
+def whole_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give English its exceptions back, for code of the documentation."""
+    monkeypatch.setattr(English.Defaults, "tokenizer_exceptions", EXCEPTIONS)
 
 
 @pytest.fixture

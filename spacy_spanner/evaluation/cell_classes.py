@@ -29,7 +29,7 @@ class CountingCodec:
     def __init__(self, codec: SpanCodec) -> None:
         """codec (SpanCodec): makes the targets, and counts."""
         self.codec = codec
-        self.targets, self.lost = codec.targets, codec.lost
+        self.targets, self.lost, self.cells = codec.targets, codec.lost, codec.cells
         self.found: List[ClassCounts] = []
 
     def loss(self, module: nn.Module, batch: WindowBatch, targets: Any) -> torch.Tensor:

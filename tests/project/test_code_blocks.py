@@ -14,6 +14,8 @@ from ..helpers import make_examples, train
 from .code_blocks import PAGES, ROOT, Block, blocks_of, check_command, commands_of
 from .test_public_names import COLUMNS, TEXTS
 
+pytestmark = pytest.mark.usefixtures("whole_english")
+
 # Code, and the languages of output and of data.
 RUNNING = {"python", "bash"}
 OTHERS = {"ini", "yaml", "json", "text", "xml", "pycon", "html", "dockerfile"}

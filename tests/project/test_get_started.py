@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from .code_blocks import ROOT, blocks_of, commands_of
 
+pytestmark = pytest.mark.usefixtures("whole_english")
+
 PAGE = ROOT / "docs" / "get_started.md"
 BLOCKS = blocks_of(PAGE)
 LINE = json.loads(BLOCKS[2].code)

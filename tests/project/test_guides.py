@@ -15,6 +15,8 @@ from typing import Iterator, Set
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("whole_english")
+
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 SHORT = {"training.max_steps": "40", "training.eval_frequency": "40"}

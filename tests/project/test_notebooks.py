@@ -10,6 +10,8 @@ from typing import Any, Dict, Iterator
 import pytest
 import srsly
 
+pytestmark = pytest.mark.usefixtures("whole_english")
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 FEW_STEPS = "STEPS = 10"
