@@ -49,7 +49,6 @@ DARK = {
 NAMED_BELOW = ("span_diffusion", "span_offset")
 SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
 PRECISION_COLORS = {"float32": MUTED, "bfloat16": BLUE, "int8": ORANGE}
-INT8 = "int8"
 EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 154
 
 
@@ -101,7 +100,7 @@ def precision_figure() -> Any:
     systems = list(dict.fromkeys(system for system, _ in bars))
     for (system, precision), ratios in bars.items():
         shift = 0.27 * (list(PRECISION_COLORS).index(precision) - 1)
-        place = systems.index(system) + (shift if (system, INT8) in bars else 0)
+        place = systems.index(system) + (shift if (system, "int8") in bars else 0)
         axes.bar(place, mean(ratios), color=PRECISION_COLORS[precision], width=0.25)
         axes.plot([place] * len(ratios), ratios, ".", color=INK, markersize=3)
         label = {"ha": "center", "fontsize": 9}

@@ -14,15 +14,7 @@ documents are.
 from contextlib import contextmanager
 from functools import partial
 from math import isfinite
-from typing import (
-    Callable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    cast,
-)
+from typing import Callable, Iterator, List, Optional, Sequence, Tuple, cast
 
 import torch
 from numpy.typing import NDArray

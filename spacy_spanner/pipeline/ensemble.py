@@ -15,10 +15,7 @@ from spacy.util import ensure_path
 
 from ..errors import Errors, Warnings
 from ..files import staged_folder
-from ..settings import (
-    defaults_of,
-    expand,
-)
+from ..settings import defaults_of, expand
 from .annotations import SCORE_OF_OTHERS, write_prediction
 from .config_checks import warn_of_no_choice
 from .ensemble_settings import EnsembleSettings

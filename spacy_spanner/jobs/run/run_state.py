@@ -8,13 +8,7 @@ import random
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    Tuple,
-)
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 import numpy as np
 import torch

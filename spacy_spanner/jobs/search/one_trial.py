@@ -23,15 +23,10 @@ from typing import (
 from spacy.language import Language
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from spacy.util import load_config, load_model_from_config, resolve_dot_names
+from spacy.util import load_config, load_model_from_config
 
 from ...evaluation.landscape import find_component, mean_loss, prepare_examples
-from ...evaluation.predicting import (
-    Track,
-    predict,
-    read_corpus,
-    untracked,
-)
+from ...evaluation.predicting import Track, predict, read_corpus, untracked
 from ...evaluation.scorer import score_spans
 from ...files import new_folder, read_json, write_json
 from ...pipeline.config_checks import corpus_of
@@ -226,8 +221,8 @@ def train_curves(
 def count_documents(plan: Plan) -> int:
     """RETURNS (int): documents in the training data of a plan."""
     config = load_config(plan.config, overrides=plan.overrides, interpolate=True)
-    (corpus,) = resolve_dot_names(config, [config["training"]["train_corpus"]])
-    return sum(1 for _ in corpus(load_model_from_config(config, auto_fill=True)))
+    nlp = load_model_from_config(config, auto_fill=True)
+    return sum(1 for _ in corpus_of(nlp, "train_corpus")(nlp))
 
 
 def read_dev(nlp: Language) -> List[Example]:
