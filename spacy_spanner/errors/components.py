@@ -240,6 +240,11 @@ class ComponentWarnings:
         "written to doc.spans['{key}']. To keep them, set overwrite = false for "
         "'{component}', or give it a spans_key of its own."
     )
+    SW010 = (
+        "layer_decay = {value} changes no learning rate: no encoder in training has "
+        "numbered layers, as transformers have. Leave it out, or train an encoder such "
+        "as spacy_spanner.Transformer.v1."
+    )
     SW014 = (
         "'{component}' found more than {limit} candidate spans in a window and kept "
         "the best {limit} (setting 'max_candidates'). Trained models rarely report so "

@@ -31,7 +31,7 @@ from torch import Tensor
 from ..errors import Errors, Warnings
 from ..internals import internal
 from ..layers.devices import set_to_zero, view_of
-from ..settings import at_least, fraction, require, yes_or_no
+from ..settings import Rule, at_least, fraction, is_number, require, yes_or_no
 from .averages import Averages
 from .frozen import Learned, frozen_keys, gradients
 from .groups import (
@@ -44,7 +44,9 @@ from .groups import (
     read_groups,
 )
 from .kernels import State, gradient_norm, take_step
+from .layer_rates import layer_factors
 from .owners import (
+    ENCODER,
     HEAD,
     Key,
     Named,
@@ -52,6 +54,10 @@ from .owners import (
     components_around,
     owners_of,
     running_update,
+)
+
+share = Rule(
+    "a number above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1
 )
 
 
@@ -69,6 +75,7 @@ def make_adamw(
     frozen_steps: int = 0,
     use_averages: bool = False,
     average_decay: float = 0.999,
+    layer_decay: float = 1.0,
 ) -> Optimizer:
     """Create the optimizer, for `[training.optimizer]`.
 
@@ -84,6 +91,8 @@ def make_adamw(
         stored instead of the weights, which are trained as without them.
     average_decay (float): the highest weight of the average so far in the new one. In
         the first steps it is lower: (1 + step) / (10 + step).
+    layer_decay (float): the rate of each layer of a transformer in proportion to that
+        of the layer above it; the rate `encoder` is that of the top layer.
     RETURNS (Optimizer): see `AdamW`.
 
     >>> nlp, optimizer = spacy.load("model"), make_adamw(encoder=1e-5, head=1e-3)
@@ -91,6 +100,7 @@ def make_adamw(
     """
     require(yes_or_no, use_averages=use_averages)
     require(fraction, average_decay=average_decay)
+    require(share, layer_decay=layer_decay)
     require(not_negative, weight_decay=weight_decay)
     require(at_least(0), frozen_steps=frozen_steps)
     own = read_groups(groups or {}, weight_decay)
@@ -100,6 +110,7 @@ def make_adamw(
         betas=(beta1, beta2),
         eps=eps,
         moving=Averages(average_decay) if use_averages else None,
+        layer_decay=layer_decay,
     )
 
 
@@ -109,6 +120,7 @@ class ModelPlan:
 
     owners (Dict[Key, Owner]): by key, in the order of updates.
     groups (Dict[Key, Group]): of the tensors that were updated.
+    layers (Dict[Key, float]): factors on the rates of the layers of an encoder.
     frozen (Set[Key]): tensors without updates in this step.
     factor (float): factor on the gradients of this step.
     due (Set[Key]): tensors that were updated, and that Thinc will still pass.
@@ -116,6 +128,7 @@ class ModelPlan:
 
     owners: Dict[Key, Owner] = field(default_factory=dict)
     groups: Dict[Key, Group] = field(default_factory=dict)
+    layers: Dict[Key, float] = field(default_factory=dict)
     frozen: Set[Key] = field(default_factory=set)
     factor: float = 1.0
     due: Set[Key] = field(default_factory=set)
@@ -138,8 +151,10 @@ class AdamW(Optimizer):
         betas: Tuple[float, float],
         eps: float,
         moving: Optional[Averages] = None,
+        layer_decay: float = 1.0,
     ) -> None:
         """moving (Optional[Averages]): None for no averages.
+        layer_decay (float): see `layer_rates.layer_factors`.
 
         RAISES (ValueError): SP002 for a value out of its limits.
         """
@@ -153,9 +168,10 @@ class AdamW(Optimizer):
             grad_clip=grad_clip,
             use_averages=False,
         )
-        self.groups, self.moving = groups, moving
+        self.groups, self.moving, self.layer_decay = groups, moving, layer_decay
         self.states: Dict[Key, State] = {}
         self._patterns_to_check = {group.name for group in groups if group.pattern}
+        self._layers_to_check = layer_decay < 1
         self._plans: Dict[int, ModelPlan] = {}  # by id of the model
         set_rate = internal(self, "_set_attr_or_schedule")
         for group in groups:
@@ -262,10 +278,12 @@ class AdamW(Optimizer):
         for one in learning:
             owner, group = plan.owners[one.key], self._group(plan, one.key)
             decay = group.decay_of(one.weights.ndim, owner)
-            place = group.name, decay, one.weights.device, one.weights.dtype
+            factor = plan.layers.get(one.key, 1.0) if group.name == ENCODER else 1.0
+            rate = factor * getattr(self, _rate_name(group.name))
+            place = rate, decay, one.weights.device, one.weights.dtype
             groups.setdefault(place, []).append(one)
         scales: Dict[torch.device, Optional[Tensor]] = {}
-        for (name, decay, device, _), members in groups.items():
+        for (rate, decay, device, _), members in groups.items():
             if device not in scales:
                 scale = torch.tensor(1 / plan.factor).to(device)
                 scales[device] = None if plan.factor == 1.0 else scale
@@ -273,7 +291,7 @@ class AdamW(Optimizer):
                 members,
                 self.states,
                 scales[device],
-                lr=lr_scale * getattr(self, _rate_name(name)),
+                lr=lr_scale * rate,
                 weight_decay=decay,
                 beta1=self.b1,
                 beta2=self.b2,
@@ -294,10 +312,15 @@ class AdamW(Optimizer):
         """
         if self._patterns_to_check and plan.owners:
             self._check_patterns(components_around(model, call))
+        if self._layers_to_check and plan.owners:
+            self._check_layers()
         if not {key, *keys} <= plan.owners.keys():
             before = plan.owners.keys()
             plan.owners = owners_of(model, components_around(model, call))
             plan.groups.clear()
+            plan.layers = {}
+            if self.layer_decay < 1:
+                plan.layers = layer_factors(plan.owners, self.layer_decay)
             self._forget(before - plan.owners.keys())
         if key not in plan.owners:
             raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
@@ -338,6 +361,13 @@ class AdamW(Optimizer):
         if unused:
             message = Warnings.SW006.format(groups=", ".join(sorted(unused)))
             warnings.warn(message, stacklevel=4)
+
+    def _check_layers(self) -> None:
+        """Warn once, in the second step, if no encoder has numbered layers."""
+        self._layers_to_check = False
+        if not any(plan.layers for plan in self._plans.values()):
+            message = Warnings.SW010.format(value=self.layer_decay)
+            warnings.warn(message, stacklevel=5)
 
 
 def _shares_memory(array: FloatsXd, tensor: Tensor) -> bool:

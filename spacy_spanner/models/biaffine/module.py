@@ -17,6 +17,7 @@ from ..blocks.lstm import optional_lstm
 from ..blocks.padded_rows import in_cache
 from ..blocks.projection import Projection
 from ..codec import WindowBatch
+from .span_convolution import KEPT_PER_LAYER, SpanConvolution
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class BiaffineSettings(Settings):
     dropout (float): rate on the boundary representations. `[training] dropout` reaches
         the encoder only.
     input_dropout (float): rate before and after the BiLSTM.
+    conv_layers (int): convolutions over the grid of spans, as in CNN-NER, so that the
+        scores of a span depend on the spans around it; 0 for none.
+    conv_width (int): channels of the convolutions.
     """
 
     lstm_width: int = setting(200, even)
@@ -39,6 +43,8 @@ class BiaffineSettings(Settings):
     n_widths: int = setting(32, at_least(1))
     dropout: float = setting(0.2, fraction)
     input_dropout: float = setting(0.1, fraction)
+    conv_layers: int = setting(0, at_least(0))
+    conv_width: int = setting(32, at_least(1))
 
 
 class BiaffineModule(nn.Module):
@@ -58,11 +64,16 @@ class BiaffineModule(nn.Module):
         rates = {"dropout": settings.dropout, "input_dropout": rate}
         self.start = Projection(n_in, hidden_width, **rates)
         self.last = Projection(n_in, hidden_width, **rates)
-        self.biaffine = Biaffine(hidden_width, n_labels + 1)
+        n_classes, n_layers = n_labels + 1, settings.conv_layers
+        channels = settings.conv_width if n_layers else n_classes
+        self.biaffine = Biaffine(hidden_width, channels)
+        self.convolution: Optional[SpanConvolution] = None
+        self.scores_per_pair = n_classes
+        if n_layers:
+            self.convolution = SpanConvolution(channels, n_classes, n_layers)
+            self.scores_per_pair += channels * (2 + n_layers * KEPT_PER_LAYER)
         self.width_embedding = nn.Embedding(settings.n_widths, settings.width_embedding)
-        self.width_scores = nn.Linear(
-            settings.width_embedding, n_labels + 1, bias=False
-        )
+        self.width_scores = nn.Linear(settings.width_embedding, n_classes, bias=False)
 
     def forward(
         self,
@@ -82,7 +93,8 @@ class BiaffineModule(nn.Module):
         """
         vectors = self.lstm(batch).vectors
         band = self._worthwhile(band, vectors.shape[1])
-        scores = torch.cat([self._score_pairs(x, band) for x in in_cache(vectors)])
+        parts = zip(in_cache(vectors), in_cache(batch.mask[:, :, None]))
+        scores = torch.cat([self._score_pairs(*part, band) for part in parts])
         width = last - start
         column = last if band is None else width
         # One index into rows: the backward pass of a triple index is slow on GPUs.
@@ -92,17 +104,27 @@ class BiaffineModule(nn.Module):
         width = width.clamp(max=self.width_embedding.num_embeddings - 1)
         return pair_scores + F.embedding(width, self.scores_by_width())
 
-    def _score_pairs(self, vectors: Tensor, band: Optional[int]) -> Tensor:
-        """RETURNS (Tensor): scores of all pairs, see `Biaffine`."""
+    def _score_pairs(
+        self, vectors: Tensor, mask: Tensor, band: Optional[int]
+    ) -> Tensor:
+        """RETURNS (Tensor): scores of all pairs, see `Biaffine`.
+
+        vectors (Tensor): (batch, token, width)
+        mask (Tensor): True for real tokens. Shape: (batch, token, 1)
+        """
         scores: Tensor = self.biaffine(self.start(vectors), self.last(vectors), band)
+        if self.convolution is not None:
+            spans = (mask & mask.transpose(1, 2)).triu()
+            scores = self.convolution(scores, spans)
         return scores
 
     def _worthwhile(self, band: Optional[int], n_tokens: int) -> Optional[int]:
         """RETURNS (Optional[int]): the band if it is cheaper than the whole grid.
 
         A band copies the vectors of its pairs; the grid has the scores of all pairs.
+        Convolutions need the grid.
         """
-        if band is None or band >= n_tokens:
+        if band is None or band >= n_tokens or self.convolution is not None:
             return None
         copied = band * self.start.linear.out_features
         return band if copied < n_tokens * self.biaffine.n_classes else None

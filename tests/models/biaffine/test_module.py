@@ -14,6 +14,7 @@ from spacy_spanner.spans.geometry import enumerate_spans
 
 WIDTH, N_LABELS = 3, 2
 LSTM_WIDTHS = [0, 4]
+CONV_LAYERS = [0, 2]
 
 
 def build(seed: int = 0, **changes: Any) -> BiaffineModule:
@@ -25,6 +26,7 @@ def build(seed: int = 0, **changes: Any) -> BiaffineModule:
         "n_widths": 4,
         "dropout": 0.2,
         "input_dropout": 0.1,
+        "conv_width": 3,
     }
     return BiaffineModule(
         WIDTH, N_LABELS, BiaffineSettings(**{**settings, **changes})
@@ -103,12 +105,14 @@ def test_module_shares_the_embedding_of_wide_spans() -> None:
 # -------------------------------------------------------------------- padding
 
 
+@pytest.mark.parametrize("conv_layers", CONV_LAYERS)
 @pytest.mark.parametrize("band", [None, 2])
 @pytest.mark.parametrize("lstm_width", LSTM_WIDTHS)
 def test_module_scores_a_window_alone_as_in_a_padded_batch(
-    lstm_width: int, band: Optional[int]
+    lstm_width: int, band: Optional[int], conv_layers: int
 ) -> None:
-    module, lengths = build(lstm_width=lstm_width).eval(), [2, 5, 1, 4]
+    module = build(lstm_width=lstm_width, conv_layers=conv_layers).eval()
+    lengths = [2, 5, 1, 4]
     batch = windows(lengths)
     together = scores(module, batch, band)
     alone = [
@@ -122,9 +126,13 @@ def test_module_scores_a_window_alone_as_in_a_padded_batch(
     torch.testing.assert_close(together, torch.cat(alone))
 
 
+@pytest.mark.parametrize("conv_layers", CONV_LAYERS)
 @pytest.mark.parametrize("lstm_width", LSTM_WIDTHS)
-def test_module_does_not_read_behind_the_end_of_a_window(lstm_width: int) -> None:
-    module, batch = build(lstm_width=lstm_width).eval(), windows([2, 5])
+def test_module_does_not_read_behind_the_end_of_a_window(
+    lstm_width: int, conv_layers: int
+) -> None:
+    module = build(lstm_width=lstm_width, conv_layers=conv_layers).eval()
+    batch = windows([2, 5])
     garbage = batch.vectors.masked_fill(~batch.mask[:, :, None], 1e3)
     torch.testing.assert_close(
         scores(module, batch), scores(module, batch._replace(vectors=garbage))
@@ -134,12 +142,14 @@ def test_module_does_not_read_behind_the_end_of_a_window(lstm_width: int) -> Non
 # ----------------------------------------------------------------------- band
 
 
+@pytest.mark.parametrize("conv_layers", CONV_LAYERS)
 @pytest.mark.parametrize("band", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("lstm_width", LSTM_WIDTHS)
 def test_module_with_band_equals_the_full_grid_there(
-    lstm_width: int, band: int
+    lstm_width: int, band: int, conv_layers: int
 ) -> None:
-    module, batch = build(lstm_width=lstm_width).eval(), windows([5, 2, 4])
+    module = build(lstm_width=lstm_width, conv_layers=conv_layers).eval()
+    batch = windows([5, 2, 4])
     spans = cells(batch.lengths, band)
     torch.testing.assert_close(
         module(batch, *spans, band=band), module(batch, *spans, band=None)
@@ -166,9 +176,12 @@ def test_module_uses_a_band_that_is_smaller_than_the_grid(
 # --------------------------------------------------------- gradients and seeds
 
 
+@pytest.mark.parametrize("conv_layers", CONV_LAYERS)
 @pytest.mark.parametrize("band", [None, 3])
-def test_module_gives_every_parameter_a_gradient(band: Optional[int]) -> None:
-    module = build().train()
+def test_module_gives_every_parameter_a_gradient(
+    band: Optional[int], conv_layers: int
+) -> None:
+    module = build(conv_layers=conv_layers).train()
     scores(module, windows([5, 3]), band).square().sum().backward()
     silent = [
         name
@@ -178,10 +191,14 @@ def test_module_gives_every_parameter_a_gradient(band: Optional[int]) -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("conv_layers", CONV_LAYERS)
 @pytest.mark.parametrize("band", [None, 2])
 @pytest.mark.parametrize("lstm_width", LSTM_WIDTHS)
-def test_module_has_exact_gradients(lstm_width: int, band: Optional[int]) -> None:
-    module, batch = build(lstm_width=lstm_width).eval(), windows([3, 2])
+def test_module_has_exact_gradients(
+    lstm_width: int, band: Optional[int], conv_layers: int
+) -> None:
+    module = build(lstm_width=lstm_width, conv_layers=conv_layers).eval()
+    batch = windows([3, 2])
 
     def run(vectors: Tensor) -> Tensor:
         return scores(module, batch._replace(vectors=vectors), band)
@@ -189,9 +206,13 @@ def test_module_has_exact_gradients(lstm_width: int, band: Optional[int]) -> Non
     assert torch.autograd.gradcheck(run, batch.vectors.clone().requires_grad_())
 
 
+@pytest.mark.parametrize("conv_layers", CONV_LAYERS)
 @pytest.mark.parametrize("lstm_width", LSTM_WIDTHS)
-def test_module_sends_no_gradient_into_padding(lstm_width: int) -> None:
-    module, batch = build(lstm_width=lstm_width), windows([2, 4])
+def test_module_sends_no_gradient_into_padding(
+    lstm_width: int, conv_layers: int
+) -> None:
+    module = build(lstm_width=lstm_width, conv_layers=conv_layers).eval()
+    batch = windows([2, 4])
     vectors = batch.vectors.clone().requires_grad_()
     scores(module, batch._replace(vectors=vectors)).square().sum().backward()
     assert vectors.grad is not None

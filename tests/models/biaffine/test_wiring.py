@@ -57,6 +57,14 @@ def test_architecture_shares_an_embedding_from_n_widths_tokens_on() -> None:
     assert not torch.allclose(scores[1], scores[2])
 
 
+def test_architecture_gives_convolutions_their_number_and_width() -> None:
+    module = module_with(**DISTINCT, conv_layers=3, conv_width=8)
+    assert module.biaffine.weight.shape == (8, 13, 13)
+    shapes = [layer.weight.shape for layer in module.convolution.layers]
+    assert shapes == 3 * [(8, 8, 3, 3)]
+    assert module.convolution.outer.weight.shape == (4, 8)
+
+
 # --------------------------------------------------------------------- dropout
 
 
