@@ -9,6 +9,7 @@ from . import (  # noqa: F401 (each adds its commands)
     analyze_training,
     annotate,
     convert,
+    distill,
     evaluate,
     find_errors,
     optimize,

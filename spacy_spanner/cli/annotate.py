@@ -197,16 +197,28 @@ def make_engine(choices: Dict[str, Any]) -> "Engine":
 def annotate(
     choices: Dict[str, Any], stream: Optional[BinaryIO] = None
 ) -> "Tuple[List[Report], int]":
+    """Annotate with the options of the command; see `annotate_rest`."""
+    request, engine = make_request(choices), make_engine(choices)
+    return annotate_rest(request, engine, force=choices["force"], stream=stream)
+
+
+def annotate_rest(
+    request: "Request",
+    engine: "Engine",
+    *,
+    force: bool = False,
+    stream: Optional[BinaryIO] = None,
+) -> "Tuple[List[Report], int]":
     """Annotate the remaining parts, and show the progress.
 
+    force (bool): whether results of another run may be replaced.
     stream (Optional[BinaryIO]): gets the results instead of the folder.
     RETURNS (Tuple[List[Report], int]): reports on finished parts, also after an
         interruption, and the number of all parts.
     """
     from ..jobs.annotate.run import prepared
 
-    request, engine = make_request(choices), make_engine(choices)
-    with prepared(request, force=choices["force"]) as run:
+    with prepared(request, force=force) as run:
         reports = list(run.finished)
         if reports:
             done = f"{len(reports):,} of {amount(len(run.parts), 'part')}"

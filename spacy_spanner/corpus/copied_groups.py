@@ -8,6 +8,8 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..pipeline.annotations import annotated_spans, mark_if_unannotated
+from ..pipeline.soft_labels import SOFT
+from ..pipeline.span_scores import scores_of, write_scores
 from ..settings import DEFAULT_SPANS_KEY
 
 Augmenter = Callable[[Language, Example], Iterator[Example]]
@@ -39,12 +41,15 @@ def make_copy_spans(targets: List[str], source: str = DEFAULT_SPANS_KEY) -> Augm
         if not gold:
             yield example
             return
+        scores = scores_of(reference, source + SOFT)
         for ending, spans in gold.items():
             for target in targets:
                 reference.spans[target + ending] = [
                     Span(reference, s.start, s.end, s.label, span_id=s.id)
                     for s in spans
                 ]
+                if ending == SOFT:
+                    write_scores(reference, target + ending, scores)
         yield Example(example.predicted, reference)
 
     return copy_spans

@@ -137,6 +137,14 @@ class JobErrors:
         "kept, because other settings were better by another metric. Remove the folder "
         "{trial}, and start the sweep again to repeat the trial."
     )
+    SP190 = (
+        "{folder} has a training of a student with other settings. Restore them to go "
+        "on with it, or use another --output."
+    )
+    SP191 = (
+        "The student {config} has no component of this package that learns spans. Its "
+        "pipeline: {pipeline}. Add one, such as span_biaffine."
+    )
 
 
 class JobWarnings:

@@ -147,15 +147,23 @@ def lowered_threshold(
     keep_all (bool): also keep spans that conflict with spans of higher scores.
     """
     saved = dict(source.pipe.cfg)
-    source.pipe.cfg["threshold"] = threshold
-    if keep_all and "overlap" in saved:
-        source.pipe.cfg["overlap"] = "any"
-    if "label_thresholds" in saved:
-        source.pipe.cfg["label_thresholds"] = {}
+    lower_threshold(source, threshold, keep_all=keep_all)
     try:
         yield
     finally:
         source.pipe.cfg.update(saved)
+
+
+def lower_threshold(
+    source: SpanSource, threshold: float, *, keep_all: bool = False
+) -> None:
+    """Lower the threshold of a component for good; see `lowered_threshold`."""
+    settings = source.pipe.cfg
+    settings["threshold"] = threshold
+    if keep_all and "overlap" in settings:
+        settings["overlap"] = "any"
+    if "label_thresholds" in settings:
+        settings["label_thresholds"] = {}
 
 
 def read_unfiltered(

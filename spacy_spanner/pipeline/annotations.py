@@ -14,6 +14,7 @@ from ..spans.conflicts import conflict_with_any
 from ..spans.overlap import by_length, by_preference, choose_in_order
 from ..spans.table import Ints, SpanTable
 from .marks import INCOMPLETE, has_marks, has_only_marks
+from .soft_labels import drawn_spans, has_soft_labels, likely_spans
 from .span_scores import scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
@@ -70,17 +71,38 @@ def mark_if_unannotated(doc: Doc, key: str) -> None:
         doc.spans[key + INCOMPLETE] = [doc[:]]
 
 
+def spans_to_learn(
+    doc: Doc, key: str, rng: Optional[np.random.Generator] = None
+) -> Optional[List[Span]]:
+    """RETURNS (Optional[List[Span]]): what a component learns from a document as
+        entities: the annotated ones, and some of its `soft_labels`. None where it has
+        neither.
+
+    key (str): see `annotated_spans`.
+    rng (Optional[Generator]): draws soft labels by their scores; without it, the likely
+        ones are taken.
+    """
+    annotated = annotated_spans(doc, key)
+    if not has_soft_labels(doc, key):
+        return annotated
+    soft = likely_spans(doc, key) if rng is None else drawn_spans(doc, key, rng)
+    return (annotated or []) + soft
+
+
 def gold_spans(
-    example: Example, key: str, label_ids: Dict[str, int]
+    example: Example,
+    key: str,
+    label_ids: Dict[str, int],
+    rng: Optional[np.random.Generator] = None,
 ) -> Optional[GoldSpans]:
     """Move the gold of an example onto its predicted tokens.
 
     example (Example): its reference holds the gold.
-    key (str): see `annotated_spans`.
+    key, rng: see `spans_to_learn`.
     label_ids (Dict[str, int]): ids of the labels.
     RETURNS (Optional[GoldSpans]): None where the reference is not annotated.
     """
-    annotated = annotated_spans(example.reference, key)
+    annotated = spans_to_learn(example.reference, key, rng)
     if annotated is None:
         return None
     empty = [span for span in annotated if not len(span)]

@@ -175,12 +175,12 @@ def read_batch(
     made (MadeSettings): settings and codec of the component.
     label_ids (Dict[str, int]): ids of the labels.
     reader (GoldReader): counts and reports lost spans.
-    rng (Generator): source of sampling for the targets.
+    rng (Generator): source of sampling for the targets, and of soft labels.
     RETURNS (Tuple[HeadWork, HeadGold]): the windows, and their gold. Documents without
         annotation have no windows left.
     """
     docs = [example.predicted for example in examples]
-    known = read_gold(examples, made, label_ids, reader)
+    known = read_gold(examples, made, label_ids, reader, rng)
     return place_gold(docs, known, made, rng)
 
 
@@ -189,6 +189,7 @@ def read_gold(
     made: MadeSettings,
     label_ids: Dict[str, int],
     reader: GoldReader,
+    rng: np.random.Generator,
 ) -> List[Optional[DocGold]]:
     """Read the gold of a batch, and report what of it cannot be learned; see
     `read_batch`.
@@ -201,7 +202,7 @@ def read_gold(
     lost: Dict[str, List[str]] = {}
     total = 0
     for example in examples:
-        gold = gold_spans(example, key, label_ids)
+        gold = gold_spans(example, key, label_ids, rng)
         if gold is None:
             known.append(None)
             continue

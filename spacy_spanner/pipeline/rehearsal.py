@@ -119,7 +119,7 @@ def read_lessons(
     if others:
         quiet = GoldReader(reader.component)
         quiet.ignore_unknown()
-        known = read_gold(examples, made, others, quiet)
+        known = read_gold(examples, made, others, quiet, rng)
     ids = np.asarray([label_ids.get(name, -1) for name in teacher.labels])
     taught = [spans._replace(label=ids[spans.label]) for spans in found]
     taught = [spans.take(spans.label >= 0) for spans in taught]

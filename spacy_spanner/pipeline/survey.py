@@ -17,7 +17,8 @@ from ..settings import SpanSettings
 from ..spans.conflicts import count_overlaps, cross_any
 from ..spans.table import Bools, SpanTable
 from ..spans.windows import WindowPlan, plan_windows, spans_in_windows
-from .annotations import GoldSpans, annotated_spans, gold_spans
+from .annotations import GoldSpans, gold_spans, spans_to_learn
+from .soft_labels import labels_of_soft
 
 MISALIGNED = "with boundaries inside tokens"
 PADDED = "that begin or end with whitespace"
@@ -86,7 +87,7 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
     """Read the gold of all examples once.
 
     examples (Iterable[Example]): the examples.
-    key (str): see `annotations.annotated_spans`.
+    key (str): see `annotations.spans_to_learn`.
     RETURNS (Survey): labels, counts, and what to warn about.
     """
     n_examples = n_annotated = n_spans = 0
@@ -95,7 +96,7 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
     read: List[Tuple[Doc, GoldSpans]] = []
     for example in examples:
         keys.update(example.reference.spans)
-        annotated = annotated_spans(example.reference, key)
+        annotated = spans_to_learn(example.reference, key)
         # A document without tokens that is not annotated says nothing at all.
         n_examples += bool(annotated is not None or len(example.reference))
         if annotated is None:
@@ -103,6 +104,7 @@ def survey(examples: Iterable[Example], key: str) -> Survey:
         n_annotated += 1
         n_spans += len(annotated)
         present = {span.label_ for span in annotated if span.label_}
+        present |= labels_of_soft(example.reference, key)
         labels |= present
         # Any ids will do to tell the labels of this document apart.
         label_ids = {label: index for index, label in enumerate(present)}

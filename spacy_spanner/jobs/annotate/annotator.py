@@ -9,8 +9,9 @@ from spacy.tokens import Doc
 from spacy.util import load_model
 
 from ...errors import Errors
-from ...evaluation.predicting import find_source
+from ...evaluation.predicting import find_source, lower_threshold
 from ...pipeline.shared_keys import group_written_by
+from ...review.candidates import find_scored_source
 from .frames import Columns, add_columns, columns_of, span_rows
 from .messages import Annotated, Document
 
@@ -36,6 +37,8 @@ class SpanAnnotator:
     code (Optional[str]): Python file to import before loading.
     memory_zone (bool): free the strings of a batch after it. Set it to `False` only for
         components that keep documents or tokens.
+    lowest (Optional[float]): write all spans with at least this score, also those that
+        overlap others, instead of those that the settings of the pipeline choose.
 
     >>> annotator = SpanAnnotator("model")
     >>> table = annotator({"text": ["The mayor of Boston met Ana Ruiz."]})
@@ -56,6 +59,7 @@ class SpanAnnotator:
         threads: Optional[int] = None,
         code: Optional[str] = None,
         memory_zone: bool = True,
+        lowest: Optional[float] = None,
     ) -> None:
         self.model = model
         self.spans_key = spans_key
@@ -65,6 +69,7 @@ class SpanAnnotator:
         self.threads = threads
         self.code = code
         self.memory_zone = memory_zone
+        self.lowest = lowest
         self._nlp: Optional[Language] = None
         self._key: Optional[str] = None
 
@@ -76,7 +81,8 @@ class SpanAnnotator:
         """The pipeline, loaded on first access.
 
         RAISES (ValueError): SP128 if the GPU cannot be used, SP071 if the pipeline
-            writes several span groups and none is chosen.
+            writes several span groups and none is chosen, SP185 if its spans need
+            scores and have none.
         """
         if self._nlp is None:
             self._nlp = self._load()
@@ -94,6 +100,9 @@ class SpanAnnotator:
         import_code(self.code and Path(self.code))
         nlp = load_model(self.model)
         self._key = find_key(nlp, self.spans_key)
+        if self.lowest is not None:
+            source = find_scored_source(nlp, self._key)
+            lower_threshold(source, self.lowest, keep_all=True)
         return nlp
 
     @property

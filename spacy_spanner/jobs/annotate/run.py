@@ -155,6 +155,7 @@ def _identity(request: Request, sources: Sequence[Source]) -> Dict[str, Any]:
         "id-field": request.fields.id,
         "text": request.with_text,
         "keep-fields": request.fields.keep or None,  # older runs did not store it
+        "lowest": annotator.lowest,
         "part-size": request.part_size,
     }
 
