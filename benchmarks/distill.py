@@ -171,18 +171,16 @@ def lines(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         level = {}
         for system in SYSTEMS:
-            found = [
-                row
-                for row in rows
-                if (row["corpus"], row["system"]) == (corpus, system)
-            ]
+            own = (corpus, system)
+            found = [row for row in rows if (row["corpus"], row["system"]) == own]
             level[system] = mean(row["f"] for row in found)
             cells = [_cell([row[name] for row in found]) for name in "prf"]
-            others = [mean(row[name] for row in found) for name in ("ece", "speed")]
             gain = level[system] - level["alone"]
             whole = level.get("teacher", level["alone"]) - level["alone"]
             share = f"{gain / whole:.2f}" if whole else "0"
-            ece, speed = f"{others[0]:.1f}", f"{others[1]:,.0f}"
+            errors = [row["ece"] for row in found if row["ece"] is not None]
+            ece = f"{mean(errors):.1f}" if errors else "-"
+            speed = f"{mean(row['speed'] for row in found):,.0f}"
             yield [corpus, system, *cells, ece, speed, share]
 
 
