@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from spacy.util import load_config, load_model_from_config
+from spacy.util import load_config, load_model_from_config, registry
 from thinc.api import Config
 
 from ..errors import Errors
@@ -52,16 +52,18 @@ class Student(NamedTuple):
         RAISES (ValueError): SP191 for a pipeline that does not learn spans, SP110 for
             an optimizer that cannot be stored; spaCy's errors for missing corpora.
         """
-        config = self._load().interpolate()
-        nlp = load_model_from_config(config, auto_fill=True)
+        nlp = load_model_from_config(self.taught_by("").interpolate(), auto_fill=True)
         if not span_components(nlp):
             pipeline = ", ".join(nlp.pipe_names) or "no component"
             message = Errors.SP191.format(config=self.config, pipeline=pipeline)
             raise ValueError(message)
         require_known(nlp.config.interpolate()["training"]["optimizer"])
-        names = ["train_corpus"] * (_gold_of(config) is not None) + ["dev_corpus"]
-        for name in names:
-            next(iter(corpus_of(nlp, name)(nlp)), None)
+        corpora = [corpus_of(nlp, "dev_corpus")]
+        gold = _gold_of(self._load().interpolate())
+        if gold is not None:
+            corpora.append(registry.resolve({"gold": gold})["gold"])
+        for corpus in corpora:
+            next(iter(corpus(nlp)), None)
 
     def taught_by(self, source: str) -> Config:
         """RETURNS (Config): the config of a training that also learns from the texts,
