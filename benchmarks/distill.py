@@ -179,7 +179,7 @@ def lines(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             whole = level.get("teacher", level["alone"]) - level["alone"]
             share = f"{gain / whole:.2f}" if whole else "0"
             errors = [row["ece"] for row in found if row["ece"] is not None]
-            ece = f"{mean(errors):.1f}" if errors else "-"
+            ece = f"{100 * mean(errors):.1f}" if errors else "-"
             speed = f"{mean(row['speed'] for row in found):,.0f}"
             yield [corpus, system, *cells, ece, speed, share]
 

@@ -1,13 +1,15 @@
 """F1 and time of an ensemble of trained pipelines, and of each of them alone.
 
 python benchmarks/ensemble.py dev.spacy test.spacy MODEL MODEL MODEL
+python benchmarks/ensemble.py dev.spacy test.spacy ENSEMBLE
 
+A pipeline that has an ensemble is taken apart: its members are also measured alone.
 All are tuned on the dev data (temperature, threshold, and weights of the ensemble).
 """
 
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple, cast
 
 import spacy
 import typer
@@ -18,6 +20,7 @@ from wasabi import table
 
 from spacy_spanner.evaluation.predicting import find_source, read_corpus
 from spacy_spanner.evaluation.tuning import tune
+from spacy_spanner.pipeline.ensemble import SpanEnsemble
 
 OPEN = {"threshold": 0.05, "overlap": "any"}
 
@@ -38,6 +41,26 @@ def join_pipelines(paths: List[Path]) -> Language:
         members.append(member)
     joined.add_pipe("span_ensemble", config={"members": members})
     return joined
+
+
+def member_pipelines(path: Path) -> Iterator[Tuple[str, Language]]:
+    """YIELDS (Tuple[str, Language]): each member of an ensemble with its encoder, as a
+    pipeline that writes where the ensemble does.
+    """
+    whole = spacy.load(path)
+    name = find_source(whole).name or ""
+    settings = cast(SpanEnsemble, whole.get_pipe(name)).cfg
+    for member in settings["members"]:
+        others = [one for one in (*settings["members"], name) if one != member]
+        alone = spacy.load(path, exclude=others)
+        pipe: Any = alone.get_pipe(member)
+        pipe.cfg.update({key: settings[key] for key in ("spans_key", "overlap")})
+        yield member, alone
+
+
+def is_ensemble(path: Path) -> bool:
+    """RETURNS (bool): whether a pipeline writes the spans of an ensemble."""
+    return isinstance(find_source(spacy.load(path)).pipe, SpanEnsemble)
 
 
 def measure(nlp: Language, dev: Path, test: Path) -> Dict[str, Any]:
@@ -66,20 +89,21 @@ def main(
     output: Optional[Path] = OUTPUT,
 ) -> None:
     """Compare an ensemble with its members."""
-    results = []
-    for path in models:
-        nlp = spacy.load(path)
-        results.append({"system": find_source(nlp).name, **measure(nlp, dev, test)})
-    joined = measure(join_pipelines(list(models)), dev, test)
-    results.append({"system": "span_ensemble", **joined})
+    if len(models) == 1 and is_ensemble(models[0]):
+        systems, joined = list(member_pipelines(models[0])), spacy.load(models[0])
+    else:
+        alone = [spacy.load(path) for path in models]
+        systems = [(find_source(nlp).name or "", nlp) for nlp in alone]
+        joined = join_pipelines(list(models))
+    systems.append(("span_ensemble", joined))
+    results = [{"system": name, **measure(nlp, dev, test)} for name, nlp in systems]
     columns = ("dev_f", "test_p", "test_r", "test_f", "test_ece")
     rows = []
     for row in results:
-        percent = [f"{100 * row[name]:.1f}" for name in columns[:-1]]
-        rest = [f"{row[name]:.1f}" for name in ("test_ece", "seconds")]
-        rows.append([row["system"], *percent, *rest])
+        percent = [f"{100 * row[name]:.1f}" for name in columns]
+        rows.append([row["system"], *percent, f"{row['seconds']:.1f}"])
     print(table(rows, header=("system", *columns, "seconds"), divider=True))
-    print(f"weights: {joined['settings']['weights']}")
+    print(f"weights: {results[-1]['settings']['weights']}")
     if output is not None:
         write_json(output, results)
 
