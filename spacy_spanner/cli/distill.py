@@ -68,7 +68,7 @@ def distill_cli(
             code=str(code_path.absolute()) if code_path else None,
             lowest=LOWEST,
         )
-        source = reader.key
+        source = str(reader.key)  # with scores, so it is a group
         request = reading_of(
             reader, texts, output, fields=Fields(text_field), by_line=lines
         )
