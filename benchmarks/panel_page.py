@@ -26,8 +26,9 @@ Every system has its default settings, the same encoder, the same number of upda
 the same learning rates, which decay to 0. `spancat` scores spans of up to {size} tokens
 (up to the length of 99 % of the training spans if that is more). The pipeline that is
 best on the dev split in one of {looks} evaluations is scored on the test split, which
-has no other use. Scores are strict and in percent: means over the seeds, with the
-standard deviation if there are several.
+has no other use. It is scored a second time ("tuned") with the temperature and the
+threshold that are best on the dev split. Scores are strict and in percent: means over
+the seeds, with the standard deviation if there are several.
 
 Budget: {budget}.
 """
@@ -163,11 +164,14 @@ def details(results: Sequence[Result]) -> Iterator[str]:
         if CORPORA[corpus].flat:
             found["nested_f"] = NOTHING
         texts = [mean_and_spread(**found[key]) for key in SCORES.values()]
+        tuned = average([run["tuned"] for run in same if run.get("tuned")])
+        texts += [mean_and_spread(**tuned.get(key, NOTHING)) for key in ("f", "ece")]
         dev, step = (mean(run["chosen"][key] for run in same) for key in ("f", "step"))
         cost = (mean(run[key] for run in same) for key in ("seconds", "memory_mb"))
         numbers = [percent(dev), *(f"{number:,.0f}" for number in (step, *cost))]
         rows.append([*about, str(len(same)), *texts, *numbers])
     header = ["corpus", "encoder", "data", "system", "seeds", *SCORES]
+    header += ["F1 tuned", "ECE tuned"]
     yield table([*header, "F1 on dev", "best step", "training, s", "peak MB"], rows)
 
 

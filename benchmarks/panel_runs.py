@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Dict, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import spacy
 from common import (
@@ -23,6 +23,8 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Config
 
+from spacy_spanner.evaluation.predicting import find_source
+from spacy_spanner.evaluation.tuning import choose_settings
 from spacy_spanner.jobs.search.one_trial import scores_of
 from spacy_spanner.jobs.search.summaries import with_groups
 
@@ -140,7 +142,7 @@ def train_and_test(run: Run, data: Path) -> Dict[str, Any]:
     start = clock()
     chosen = train_best(nlp, examples["train"], examples["dev"], run)
     seconds = clock() - start
-    return {
+    result = {
         **asdict(run),
         "chosen": chosen,
         "sentences": {split: len(part) for split, part in docs.items()},
@@ -148,6 +150,19 @@ def train_and_test(run: Run, data: Path) -> Dict[str, Any]:
         "seconds": seconds,
         "memory_mb": peak_memory_mb(),
     }
+    return {**result, "tuned": scores_after_tuning(nlp, examples)}
+
+
+def scores_after_tuning(
+    nlp: Language, examples: Dict[str, List[Example]]
+) -> Optional[Dict[str, Any]]:
+    """RETURNS (Optional[Dict[str, Any]]): test scores with the temperature and the
+    threshold that are best on dev; None for a system without scores.
+    """
+    if find_source(nlp, SPANS_KEY).threshold is None:
+        return None
+    choose_settings(nlp, find_source(nlp, SPANS_KEY), examples["dev"])
+    return scores_of(nlp, examples["test"], SPANS_KEY)
 
 
 def train_best(

@@ -91,7 +91,7 @@ def tune(
         corpora["test"] = predicting.read_corpus(test, nlp, source.key)
     before = read_settings(source)
     scores = {"before": _measure(nlp, source, corpora, track)}
-    _choose_settings(nlp, source, corpora["dev"], goal, track)
+    choose_settings(nlp, source, corpora["dev"], goal, track=track)
     after = read_settings(source)
     record_settings(nlp, source.name, after)
     scores["after"] = _measure(nlp, source, corpora, track)
@@ -104,15 +104,16 @@ def tune(
     }
 
 
-def _choose_settings(
+def choose_settings(
     nlp: Language,
     source: predicting.SpanSource,
     dev: List[Example],
-    goal: Goal,
-    track: predicting.Track,
+    goal: Goal = BALANCED,
+    *,
+    track: predicting.Track = predicting.untracked,
 ) -> None:
     """Set the weights of an ensemble, the temperature, and then the thresholds for
-    calibrated scores.
+    calibrated scores, on annotated examples; see `tune`.
     """
     cfg = source.pipe.cfg
     if isinstance(source.pipe, SpanEnsemble):

@@ -197,6 +197,7 @@ def test_panel_trains_once_and_writes_the_page(data: Path, tmp_path: Path) -> No
     assert {each["sentences"]["dev"] for each in results} == {16}
     assert {each["sentences"]["test"] for each in results} == {20}
     assert all(0 <= each["scores"]["f"] <= 1 for each in results)
+    assert all(each["tuned"] is None for each in results if each["system"] == "ner")
     page = page_of(tmp_path)
     assert "panel.py DATA --corpora wnut17" in page
     assert str(tmp_path) not in page
@@ -295,6 +296,20 @@ def test_page_has_scores_of_nested_entities_where_there_are_some() -> None:
         run["scores"]["nested_f"] = 0.25
         pages.append(make_page(run))
     assert ["25.0" in page for page in pages] == [True, False]
+
+
+def test_page_shows_scores_after_tuning_where_there_are_some() -> None:
+    tuned = {"f": 0.55, "ece": 0.03}
+    page = make_page(
+        result("wnut17", "span_offset", 0.5, tuned=tuned),
+        result("wnut17", "ner", 0.4, tuned=None),
+    )
+    table = page[page.index("## All scores") :]
+    header = cells(table, "corpus")
+    found = dict(zip(header, cells(table, "wnut17")))
+    assert [found["F1 tuned"], found["ECE tuned"]] == ["55.0", "3.0"]
+    (line,) = [line for line in table.splitlines() if "`ner`" in line]
+    assert re.split(r" \| ", line)[1 + header.index("F1 tuned")] == "-"
 
 
 def test_page_of_nothing_has_no_tables() -> None:
