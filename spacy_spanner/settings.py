@@ -271,6 +271,9 @@ class SpanSettings(Settings):
     missing_rate (float): share of the entities that annotators are assumed to leave out
         where annotation is marked as incomplete; with 1, nothing is learned there from
         spans without annotation.
+    r_drop (float): weight of how far two readings of a batch with other dropout
+        disagree, in training. With 0, each batch is read once; reading it twice takes
+        about twice the time.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """
@@ -288,6 +291,7 @@ class SpanSettings(Settings):
     max_cells: Union[int, str] = setting(CELLS_ON_CPU, or_auto(at_least(1)))
     max_candidates: Optional[int] = setting(1_000, optional(at_least(1)))
     missing_rate: float = setting(0.5, probability)
+    r_drop: float = setting(0.0, not_negative)
     seed: int = setting(0, at_least(0))
 
     def __post_init__(self) -> None:

@@ -20,6 +20,8 @@ class HeadWork(NamedTuple):
     max_candidates (Optional[int]): candidates of a window that prediction keeps; all if
         None.
     report_cut (Callable): called if a window had more.
+    r_drop (float): in training, the weight of how far two passes disagree; 0 for a
+        single pass.
     """
 
     codec: SpanCodec
@@ -27,6 +29,7 @@ class HeadWork(NamedTuple):
     max_cells: Union[int, str]
     max_candidates: Optional[int] = None
     report_cut: Callable[[], None] = lambda: None
+    r_drop: float = 0.0
 
 
 class HeadGold(NamedTuple):

@@ -102,10 +102,33 @@ def learn(model: Model, docs: List, work: HeadWork, gold: HeadGold) -> float:
     """
     tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
     vectors, backprop = tok2vec.begin_update(docs)
-    loss, d_vectors = torch_head.loss_and_gradients(head, vectors, work, gold)
+    if work.r_drop:
+        loss, d_vectors = _learn_twice(model, vectors, docs, work, gold)
+    else:
+        loss, d_vectors = torch_head.loss_and_gradients(head, vectors, work, gold)
     # Also without gold: a shared encoder waits for the call of each listener.
     backprop(d_vectors)
     return loss
+
+
+def _learn_twice(
+    model: Model, vectors: List[Floats2d], docs: List, work: HeadWork, gold: HeadGold
+) -> Tuple[float, List[Floats2d]]:
+    """Read the documents a second time, with other dropout, and learn from both. A
+    shared encoder has read them once for all its listeners: then only the head does.
+
+    vectors (List[Floats2d]): what the encoder read first.
+    RETURNS (Tuple[float, List[Floats2d]]): the loss, and the gradients of `vectors`.
+    """
+    tok2vec, head = model.get_ref("tok2vec"), model.get_ref("output_layer")
+    learn_from_both = partial(torch_head.learn_from_readings, head)
+    if any(hasattr(node, "upstream_name") for node in tok2vec.walk()):
+        loss, gradients = learn_from_both([vectors, vectors], work, gold)
+        return loss, [one + two for one, two in zip(*gradients)]
+    again, backprop = tok2vec.begin_update(docs)
+    loss, (d_vectors, d_again) = learn_from_both([vectors, again], work, gold)
+    backprop(d_again)
+    return loss, d_vectors
 
 
 def measure_loss(model: Model, docs: List, work: HeadWork, gold: HeadGold) -> float:

@@ -14,18 +14,19 @@ documents are.
 from contextlib import contextmanager
 from functools import partial
 from math import isfinite
-from typing import Callable, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, cast
 
 import torch
 from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import torch2xp
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import Errors
+from ..models.blocks.divergence import disagreement
 from ..models.bound import keep_best, keep_best_of_parts
-from ..models.codec import Candidates
+from ..models.codec import Candidates, WindowBatch
 from ..spans.table import Floats, SpanTable
 from .devices import NUMBERS_PER_CELL, cells_that_fit, to_module
 from .doc_arrays import TypedVectors, split_rows
@@ -85,23 +86,41 @@ def forward(
 def loss_and_gradients(
     model: Model, vectors: List[Floats2d], work: HeadWork, gold: HeadGold
 ) -> Tuple[float, List[Floats2d]]:
+    """Learn from the gold of all windows; see `learn_from_readings`.
+
+    vectors (List[Floats2d]): token vectors of each document.
+    RETURNS (Tuple[float, List[Floats2d]]): the loss, and the gradients of the vectors.
+    """
+    loss, (gradients,) = learn_from_readings(model, [vectors], work, gold)
+    return loss, gradients
+
+
+def learn_from_readings(
+    model: Model, readings: Sequence[List[Floats2d]], work: HeadWork, gold: HeadGold
+) -> Tuple[float, List[List[Floats2d]]]:
     """Learn from the gold of all windows.
 
     Gradients of the weights are added to those that the module has. If the work fails,
     the gradients are reset, so that nobody learns from a part of them.
 
-    vectors (List[Floats2d]): token vectors of each document.
-    RETURNS (Tuple[float, List[Floats2d]]): the loss, and the gradients of the vectors.
+    readings (Sequence[List[Floats2d]]): token vectors of each document, once, or twice
+        with other dropout.
+    RETURNS (Tuple[float, List[List[Floats2d]]]): the loss, and the gradients of the
+        vectors.
     RAISES (ValueError): SP010 if the loss is not finite.
     """
-    source = _read_source(model, vectors)
-    leaf = source.map(lambda tensor: tensor.detach().requires_grad_(True))
+    sources = [_read_source(model, vectors) for vectors in readings]
+    leaves = [
+        source.map(lambda tensor: tensor.detach().requires_grad_(True))
+        for source in sources
+    ]
     with torch.enable_grad(), _whole_or_no_gradient(model):
-        losses = _losses(model, leaf, work, gold, is_train=True)
+        losses = _losses(model, leaves, work, gold, is_train=True)
         loss = _add_up(losses, backward=True)
         if not isfinite(loss):
             raise ValueError(Errors.SP010.format(component=model.name, value=loss))
-    return loss, _split_gradients(leaf, [len(doc) for doc in vectors])
+    lengths = [len(doc) for doc in readings[0]]
+    return loss, [_split_gradients(leaf, lengths) for leaf in leaves]
 
 
 def measure_loss(
@@ -110,7 +129,7 @@ def measure_loss(
     """RETURNS (float): the loss, without dropout and without gradients."""
     with torch.no_grad():
         source = _read_source(model, vectors)
-        return _add_up(_losses(model, source, work, gold, is_train=False))
+        return _add_up(_losses(model, [source], work, gold, is_train=False))
 
 
 def _read_source(model: Model, vectors: Sequence[Floats2d]) -> Source:
@@ -146,15 +165,17 @@ def _plan(
     extra: Sequence[NDArray] = (),
     *,
     in_training: bool,
+    n_passes: int = 1,
 ) -> Tuple[List[Group], List[Tensor], int]:
-    """Group the windows, see `plan_groups`; with the limit that was used.
+    """Group the windows, see `plan_groups`; with the limit that was used, which passes
+    share.
 
     A module that keeps more or less of a cell for the backward pass than most has the
     number in its attribute `numbers_per_cell`.
     """
     module, n_labels = get_shim(model).module, model.get_dim("nO")
     each = getattr(module, "numbers_per_cell", NUMBERS_PER_CELL)
-    max_cells = cells_that_fit(work.max_cells, source.flat.device, each)
+    max_cells = cells_that_fit(work.max_cells, source.flat.device, each) // n_passes
     cells = partial(work.codec.cells, module, n_labels, in_training=in_training)
     in_cache = source.flat.is_cpu and not in_training
     most = TOKENS_IN_CACHE if in_cache else None
@@ -211,20 +232,43 @@ def _whole_or_no_gradient(model: Model) -> Iterator[None]:
 
 
 def _losses(
-    model: Model, source: Source, work: HeadWork, gold: HeadGold, *, is_train: bool
+    model: Model,
+    sources: Sequence[Source],
+    work: HeadWork,
+    gold: HeadGold,
+    *,
+    is_train: bool,
 ) -> Iterator[Tensor]:
     """Yield each group's share of the loss."""
     module = switch(get_shim(model).module, is_train)
-    groups, _, max_cells = _plan(model, source, work, in_training=True)
+    groups, _, max_cells = _plan(
+        model, sources[0], work, in_training=True, n_passes=len(sources)
+    )
     for group in groups:
         spans = gold.of(group.windows)
         targets = work.codec.targets(spans, group.lengths, rng=gold.rng)
-        batch = read_group(source, group, max_cells)
+        batches = [read_group(source, group, max_cells) for source in sources]
         rates = gold.missing_rates(group.windows, group.lengths, model.get_dim("nO"))
         if rates is not None:
-            on_device = torch.as_tensor(rates, device=source.flat.device)
-            batch = batch._replace(missing=on_device)
-        yield work.codec.loss(module, batch, targets) / gold.n_windows
+            on_device = torch.as_tensor(rates, device=sources[0].flat.device)
+            batches = [batch._replace(missing=on_device) for batch in batches]
+        yield _loss_of(work, module, batches, targets) / gold.n_windows
+
+
+def _loss_of(
+    work: HeadWork, module: nn.Module, batches: Sequence[WindowBatch], targets: Any
+) -> Tensor:
+    """RETURNS (Tensor): the loss of one pass; or the mean of two, plus how far these
+    disagree, if the model can tell.
+    """
+    if len(batches) == 1:
+        return work.codec.loss(module, batches[0], targets)
+    one = work.codec.learn_pass(module, batches[0], targets)
+    two = work.codec.learn_pass(module, batches[1], targets, one)
+    loss = (one.loss + two.loss) / 2
+    if one.scored:
+        loss = loss + work.r_drop * disagreement(one.scored, two.scored)
+    return loss
 
 
 def _add_up(losses: Iterator[Tensor], *, backward: bool = False) -> float:

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from ..settings import Settings
 from ..spans.table import Bools, Floats, Ints, SpanTable
+from .blocks.divergence import Scored
 
 
 class WindowBatch(NamedTuple):
@@ -113,6 +114,21 @@ class Contradiction(NamedTuple):
     first: str
     second: str
     why: str
+
+
+class Pass(NamedTuple):
+    """What a pass of a batch through a module gives in training.
+
+    loss (Tensor): the sum of the windows' losses, a scalar.
+    scored (Sequence[Scored]): the scores that a pass with the same targets but other
+        dropout should agree with.
+    chosen (Any): what another pass has to choose as this one did, so that both can be
+        compared.
+    """
+
+    loss: Tensor
+    scored: Sequence[Scored]
+    chosen: Any = None
 
 
 class ClassCounts(NamedTuple):
@@ -214,6 +230,20 @@ class SpanCodec(Settings, ABC):
 
         RETURNS (Tensor): the sum of the windows' losses, a scalar.
         """
+
+    def learn_pass(
+        self,
+        module: nn.Module,
+        batch: WindowBatch,
+        targets: Any,
+        earlier: Optional[Pass] = None,
+    ) -> Pass:
+        """Do the same as `loss`, for `r_drop`; by default, passes are not compared.
+
+        earlier (Optional[Pass]): another pass with the same targets.
+        RETURNS (Pass): the loss, and what is compared with the other pass.
+        """
+        return Pass(self.loss(module, batch, targets), ())
 
     @abstractmethod
     def candidates(

@@ -243,7 +243,7 @@ def place_gold(
         spans.extend(spans_in_windows(gold.spans, *windows).spans)
         marks.extend(split_marks(gold.marks, *windows))
     kept = WindowPlan(*(column[annotated] for column in plan))
-    work = HeadWork(codec, kept, settings.max_cells)
+    work = HeadWork(codec, kept, settings.max_cells, r_drop=settings.r_drop)
     some = marks if any(one.incomplete.n_spans for one in marks) else ()
     return work, HeadGold(spans, rng, kept.n_windows, some, settings.overlap)
 

@@ -10,8 +10,13 @@ from thinc.api import Model, fix_random_seed
 from torch import Tensor, nn
 
 from spacy_spanner.layers.head_work import HeadWork
-from spacy_spanner.layers.torch_head import get_shim, loss_and_gradients, measure_loss
-from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.layers.torch_head import (
+    get_shim,
+    learn_from_readings,
+    loss_and_gradients,
+    measure_loss,
+)
+from spacy_spanner.models.codec import SpanCodec, WindowBatch
 from spacy_spanner.spans.table import SpanTable
 from spacy_spanner.spans.windows import WindowPlan, spans_in_windows
 
@@ -191,3 +196,48 @@ def test_head_gradient_of_vectors_against_finite_differences(factory: str) -> No
     found = sum(float((way * grad).sum()) for way, grad in zip(move, gradients))
     assert abs(found) > 0.05
     assert found == pytest.approx(expected, rel=0.02, abs=0.01)
+
+
+# ----------------------------------------------------------------- two passes
+
+
+def test_two_equal_passes_learn_as_one_does(factory: str) -> None:
+    head, work, gold, examples = model_work(factory)
+    rng = np.random.default_rng(2)
+    width = head.get_dim("nI")
+    docs = [rng.normal(size=(len(eg.predicted), width)) for eg in examples]
+    docs = [doc.astype("f") for doc in docs]
+    loss, once = loss_and_gradients(head, docs, work, gold_of(gold))
+    work = work._replace(r_drop=2.0)
+    both, (one, two) = learn_from_readings(head, [docs, docs], work, gold_of(gold))
+    assert both == pytest.approx(loss, rel=1e-5)
+    for first, again, expected in zip(one, two, once):
+        np.testing.assert_allclose(first + again, expected, atol=1e-4)
+
+
+def test_two_passes_that_differ_are_drawn_together(factory: str) -> None:
+    head, work, gold, examples = model_work(factory)
+    rng = np.random.default_rng(2)
+    width = head.get_dim("nI")
+    shapes = [(len(eg.predicted), width) for eg in examples]
+    docs, others = ([rng.normal(size=s).astype("f") for s in shapes] for _ in "ab")
+
+    def losses(weight: float) -> float:
+        changed = work._replace(r_drop=weight)
+        return learn_from_readings(head, [docs, others], changed, gold_of(gold))[0]
+
+    plain, half, whole = losses(0.0), losses(100.0), losses(200.0)
+    assert half - plain > 0.1
+    assert whole - plain == pytest.approx(2 * (half - plain), rel=1e-3)
+
+
+def test_two_passes_of_a_model_that_compares_nothing_have_the_mean_loss() -> None:
+    class Plain(TokenCodec):
+        learn_pass = SpanCodec.learn_pass
+
+    head, gold = head_of(), gold_of([SpanTable.of([(0, 1, 0)])])
+    one, two = vectors_of(2), [-doc for doc in vectors_of(2)]
+    work = work_of(plan_of([2]), Plain(), r_drop=3.0)
+    losses = [measure_loss(head, docs, work, gold) for docs in (one, two)]
+    both, _ = learn_from_readings(head, [one, two], work, gold)
+    assert both == pytest.approx(sum(losses) / 2)

@@ -20,10 +20,12 @@ from ...spans.overlap import repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_entropy
 from ..blocks.cells import span_columns
+from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import to_device
 from ..codec import (
     DECISIONS,
     Candidates,
+    Pass,
     SpanCodec,
     WindowBatch,
     all_labels,
@@ -112,6 +114,16 @@ class BiaffineCodec(SpanCodec):
         self, module: nn.Module, batch: WindowBatch, targets: BiaffineTargets
     ) -> Tensor:
         """RETURNS (Tensor): cross entropy, summed over the cells of the batch."""
+        return self.learn_pass(module, batch, targets).loss
+
+    def learn_pass(
+        self,
+        module: nn.Module,
+        batch: WindowBatch,
+        targets: BiaffineTargets,
+        earlier: Optional[Pass] = None,
+    ) -> Pass:
+        """RETURNS (Pass): the loss, and the scores of all cells."""
         logits, columns = self._score(module, batch, targets.cells)
         entries: Any = to_device(targets[1:], logits.device)  # cell, label, mass
         extras: Any = {
@@ -120,8 +132,10 @@ class BiaffineCodec(SpanCodec):
         }
         if self.multilabel:
             margin = logits[:, 1:] - logits[:, :1]
-            return sparse_binary_cross_entropy(margin, *entries, **extras)
-        return sparse_soft_cross_entropy(logits, *entries, **extras)
+            loss = sparse_binary_cross_entropy(margin, *entries, **extras)
+            return Pass(loss, [yes_or_no_scores(margin)])
+        loss = sparse_soft_cross_entropy(logits, *entries, **extras)
+        return Pass(loss, [Scored(logits)])
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor

@@ -26,15 +26,18 @@ from ...settings import (
 from ...spans.overlap import repeats
 from ...spans.table import Bools, Ints, SpanTable
 from ..blocks.constants import constant
+from ..blocks.divergence import Scored
 from ..blocks.padded_rows import GoldTensors, to_device
-from ..codec import Candidates, SpanCodec, WindowBatch, best_labels, join
+from ..codec import Candidates, Pass, SpanCodec, WindowBatch, best_labels, join
 from .loss import (
+    PADDED,
     boundary_distances,
     boundary_loss,
     class_loss,
     match,
     matched_classes,
     matching_costs,
+    pointer_scores,
     taught_spans,
 )
 from .module import DiffusionModule
@@ -162,6 +165,19 @@ class DiffusionCodec(SpanCodec):
         self, module: nn.Module, batch: WindowBatch, targets: DiffusionTargets
     ) -> Tensor:
         """RETURNS (Tensor): the loss of boundaries and classes, summed over spans."""
+        return self.learn_pass(module, batch, targets).loss
+
+    def learn_pass(
+        self,
+        module: nn.Module,
+        batch: WindowBatch,
+        targets: DiffusionTargets,
+        earlier: Optional[Pass] = None,
+    ) -> Pass:
+        """RETURNS (Pass): the loss, the scores of the boundaries of matched proposals,
+        and those of the spans that the earlier pass classified, which this one
+        classifies, too.
+        """
         module = cast(DiffusionModule, module)
         share = constant(signal_table, self.schedule, self.timesteps, device=CPU)
         share_now = share.numpy()[targets.time]
@@ -177,6 +193,7 @@ class DiffusionCodec(SpanCodec):
         spans = proposals.ordered
         if module.reads_denoised:
             spans, target = taught_spans(spans, noisy, gold)
+            spans, target = (spans, target) if earlier is None else earlier.chosen
             matched = self._match(noisy, proposals, None, gold, targets.taught)
             classes = module.classify(memory, proposals.state, spans)
         else:
@@ -187,7 +204,11 @@ class DiffusionCodec(SpanCodec):
         window = torch.arange(len(time), device=time.device)[:, None] // self.draws
         missing = batch.missing_at(window, *spans)
         loss = loss + class_loss(classes, target, self.no_entity_weight, missing)
-        return loss / self.draws
+        scored = [
+            *pointer_scores(proposals, matched, 1 / self.draws),
+            Scored(classes, (target != PADDED) / self.draws),
+        ]
+        return Pass(loss / self.draws, scored, (spans, target))
 
     def _add_noise(self, columns: Sequence[Tensor], lengths: Tensor) -> TokenSpans:
         """Add noise to the spans of training.

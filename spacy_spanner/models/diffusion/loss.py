@@ -4,7 +4,7 @@ The assignment of least cost is found on the host by SciPy, a window at a time, 
 copy of the costs of the batch.
 """
 
-from typing import Optional, Tuple
+from typing import Iterator, Optional, Tuple
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from ...spans.table import Bools, Floats, Ints
 from ..blocks.cell_losses import log_unsaid
+from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import GoldTensors
 from .noise import TokenSpans, join_spans
 from .proposals import Proposals, log_probabilities
@@ -119,6 +120,22 @@ def boundary_loss(
     loss = pointer_loss(proposals.start, start, mask, proposals.kind)
     loss = loss + pointer_loss(proposals.last, last, mask, proposals.kind)
     return (loss * (matched != NOBODY)).sum()
+
+
+def pointer_scores(
+    proposals: Proposals, matched: Tensor, weight: float
+) -> Iterator[Scored]:
+    """YIELDS (Scored): the scores of both boundaries of matched proposals.
+
+    matched (Tensor): gold span of each proposal, or `NOBODY`. Shape: (batch, span)
+    weight (float): of each proposal.
+    """
+    rows = (matched != NOBODY) * weight
+    for scores in (proposals.start, proposals.last):
+        if proposals.kind == "softmax":
+            yield Scored(scores, rows)
+        else:
+            yield yes_or_no_scores(scores, rows[:, :, None])
 
 
 def exact_classes(spans: TokenSpans, gold: GoldTensors) -> Tensor:

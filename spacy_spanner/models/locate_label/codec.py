@@ -6,7 +6,7 @@ the adjusted spans are classified. Greek letters are those of the paper.
 
 import logging
 from dataclasses import dataclass
-from typing import Dict, List, NamedTuple, Optional, Sequence, cast
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from torch import Tensor, nn
@@ -26,11 +26,13 @@ from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
 from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
 from ..blocks.cells import span_columns
+from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import rows_of, to_device
 from ..codec import (
     DECISIONS,
     NO_SPAN,
     Candidates,
+    Pass,
     SpanCodec,
     WindowBatch,
     best_labels,
@@ -208,11 +210,23 @@ class LocateLabelCodec(SpanCodec):
 
         RETURNS (Tensor): the weighted sum, a scalar.
         """
+        return self.learn_pass(module, batch, targets).loss
+
+    def learn_pass(
+        self,
+        module: nn.Module,
+        batch: WindowBatch,
+        targets: SeedTargets,
+        earlier: Optional[Pass] = None,
+    ) -> Pass:
+        """RETURNS (Pass): the loss, the scores of the filter, and those of the spans
+        that the earlier pass classified, which this one classifies, too.
+        """
         reader: SpanReader = module(batch)
         gold, examples = place_examples(
             targets, reader.lengths.device, self.soft_examples
         )
-        loss = reader.vectors.new_zeros(())
+        loss, scored = reader.vectors.new_zeros(()), []
         if self.use_filter:
             logits, positive = reader.filter(examples.spans), examples.positive
             missing = batch.missing_at(*examples.spans)
@@ -221,6 +235,8 @@ class LocateLabelCodec(SpanCodec):
             loss += self.filter_weight * focal_binary_cross_entropy(
                 logits, positive, examples.weight, self.filter_focus, missing
             )
+            weight = self.filter_weight * examples.weight
+            scored.append(yes_or_no_scores(logits, weight))
             if self.filter_in_training:
                 passing = logits.sigmoid() >= self.filter_threshold
                 examples = examples.take(rows_of(passing | positive))
@@ -233,9 +249,12 @@ class LocateLabelCodec(SpanCodec):
                 # As in prediction. If a span counted once for each seed that moves to
                 # it, entities would seem more frequent than they are.
                 spans, counts = distinct_or_marked(spans, batch.vectors.shape[1])
-        return loss + self.class_weight * self._class_loss(
-            reader, spans, gold, batch.missing_at(*spans), counts
-        )
+        if earlier is not None:
+            spans, counts = earlier.chosen
+        classes = reader.classify(spans)
+        weight, own = self._class_loss(spans, classes, gold, batch, counts)
+        scored.append(Scored(classes, self.class_weight * weight))
+        return Pass(loss + self.class_weight * own, scored, (spans, counts))
 
     def _offset_loss(self, examples: Examples, offsets: Tensor) -> Tensor:
         """RETURNS (Tensor): loss of the offsets of positive examples, a scalar."""
@@ -248,23 +267,22 @@ class LocateLabelCodec(SpanCodec):
 
     def _class_loss(
         self,
-        reader: SpanReader,
         spans: Spans,
+        classes: Tensor,
         gold: Tensor,
-        missing: Optional[Tensor],
+        batch: WindowBatch,
         counts: Optional[Tensor],
-    ) -> Tensor:
-        """RETURNS (Tensor): loss of the classes of adjusted spans, a scalar."""
+    ) -> Tuple[Tensor, Tensor]:
+        """RETURNS (Tuple[Tensor, Tensor]): weights of adjusted spans (span,), and the
+        loss of their classes, a scalar.
+        """
         iou, label = best_fit(spans, gold)
         positive = (iou >= self.entity_iou) & (iou > 0)
         weight = soft_weights(iou, positive, self.soft_examples)
-        return focal_cross_entropy(
-            reader.classify(spans),
-            (label + 1) * positive,
-            weight if counts is None else weight * counts,
-            self.class_focus,
-            missing,
-        )
+        weight = weight if counts is None else weight * counts
+        target, missing = (label + 1) * positive, batch.missing_at(*spans)
+        loss = focal_cross_entropy(classes, target, weight, self.class_focus, missing)
+        return weight, loss
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor

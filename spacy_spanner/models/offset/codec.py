@@ -23,12 +23,14 @@ from ...spans.layouts import FlatGold, flatten_gold
 from ...spans.table import Ints, SpanTable
 from ..blocks.cell_losses import sparse_soft_cross_entropy
 from ..blocks.cells import span_columns
+from ..blocks.divergence import Scored
 from ..blocks.padded_rows import to_device
 from ..codec import (
     DECISIONS,
     Candidates,
     ClassCounts,
     Contradiction,
+    Pass,
     SpanCodec,
     WindowBatch,
     all_labels,
@@ -94,6 +96,16 @@ class OffsetCodec(SpanCodec):
         """RETURNS (Tensor): cross entropy over the cells of `loss_cells` and the types,
         summed over the batch.
         """
+        return self.learn_pass(module, batch, targets).loss
+
+    def learn_pass(
+        self,
+        module: nn.Module,
+        batch: WindowBatch,
+        targets: OffsetTargets,
+        earlier: Optional[Pass] = None,
+    ) -> Pass:
+        """RETURNS (Pass): the loss, and the scores of all cells and types."""
         over_spans = self.loss_cells == "spans"
         cells = (enumerate_spans if over_spans else enumerate_grid)(batch.lengths)
         logits, places = score_cells(module, batch, cells, spans=over_spans)
@@ -104,17 +116,20 @@ class OffsetCodec(SpanCodec):
         share = 1 / (n_labels * np.asarray(batch.lengths, dtype=np.float32) ** 2)
         columns = (row, entries.offset - 1, entries.mass, share)
         index, label, mass, weight = to_device(columns, logits.device)
-        return sparse_soft_cross_entropy(
-            logits.flatten(0, 1),
+        logits = logits.flatten(0, 1)
+        of_cell = None
+        if not over_spans:
+            of_cell = weight[places[0]].repeat_interleave(n_labels)
+        loss = sparse_soft_cross_entropy(
+            logits,
             index,
             label,
             mass,
             smoothing=self.label_smoothing,
-            weight=None
-            if over_spans
-            else weight[places[0]].repeat_interleave(n_labels),
+            weight=of_cell,
             missing=self._missing(batch, *places),
         )
+        return Pass(loss, [Scored(logits, 1.0 if of_cell is None else of_cell)])
 
     def _missing(
         self, batch: WindowBatch, window: Tensor, start: Tensor, last: Tensor
