@@ -33,7 +33,7 @@ from spacy_spanner.jobs.annotate.annotator import SpanAnnotator
 from spacy_spanner.jobs.annotate.messages import Fields
 from spacy_spanner.jobs.annotate.pool import run_here
 from spacy_spanner.jobs.annotate.run import annotate_parts, prepared
-from spacy_spanner.jobs.distilling import LOWEST, Student, reading_of, train_student
+from spacy_spanner.jobs.distilling import LOWEST, Student, reading_of, taught_by
 from spacy_spanner.jobs.search.one_trial import scores_of
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -115,7 +115,7 @@ def teach(setting: Setting, folder: Path) -> None:
         for _ in annotate_parts(run, run_here):
             pass
     overrides = setting.overrides(folder, setting.steps)
-    train_student(Student(STUDENT, overrides, output), str(teacher.key))
+    Student(STUDENT, overrides, output).train(taught_by(teacher))
 
 
 def measure(path: Path, test: Path) -> Dict[str, Any]:
@@ -159,7 +159,8 @@ def main(
     for corpus in corpora.split(","):
         for seed in map(int, seeds.split(",")):
             setting = Setting(corpus, share, steps, teacher_steps, seed)
-            for row in run(setting, data, folder / f"{corpus}-{share}-{seed}"):
+            name = f"{corpus}-{share}-{steps}-{teacher_steps}-{seed}"
+            for row in run(setting, data, folder / name):
                 print({name: row[name] for name in ("corpus", "seed", "system", "f")})
                 rows.append(row)
     header = ("corpus", "system", "P", "R", "F1", "ECE", "words/s", "of the gain")

@@ -2,18 +2,23 @@
 
 from functools import partial
 from pathlib import Path
-from typing import List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import typer
 
+from ..errors import Errors
 from .annotate import (
     STOPPED,
     absolute,
     annotate_rest,
     report_outcome,
     sigterm_as_interrupt,
+    total,
 )
-from .shell import CODE, GPU, KEY, TAKES_OVERRIDES, app, msg, ready
+from .shell import CODE, FORCE, GPU, KEY, TAKES_OVERRIDES, app, msg, ready
+
+if TYPE_CHECKING:
+    from ..jobs.annotate.run import Request
 
 TEACHER = typer.Argument(..., help="Trained pipeline, calibrated by tune")
 TEXTS = typer.Option(
@@ -43,6 +48,7 @@ def distill_cli(
     spans_key: Optional[str] = KEY,
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
+    force: bool = FORCE,
 ) -> None:
     """Train a small pipeline on texts that a better one reads, and on the annotated
     documents of its config.
@@ -53,34 +59,60 @@ def distill_cli(
     """
     from ..jobs.annotate.annotator import SpanAnnotator
     from ..jobs.annotate.messages import Fields
-    from ..jobs.annotate.pool import run_here, run_pool
-    from ..jobs.distilling import LOWEST, TEXTS, Student, reading_of, train_student
+    from ..jobs.distilling import LOWEST, Student, reading_of, taught_by
     from ..jobs.spacy_commands import parse_config_overrides
 
-    learner = Student(student, parse_config_overrides(ctx.args), output)
+    overrides = parse_config_overrides(ctx.args)
     with ready(gpu_id, code_path, folder=output), sigterm_as_interrupt():
-        learner.check()
-        reader = SpanAnnotator(
-            absolute(teacher),
-            spans_key=spans_key,
-            gpu_id=gpu_id if n_process == 1 else -1,
-            threads=None if n_process == 1 else 1,
-            code=str(code_path.absolute()) if code_path else None,
-            lowest=LOWEST,
-        )
-        source = str(reader.key)  # with scores, so it is a group
-        request = reading_of(
-            reader, texts, output, fields=Fields(text_field), by_line=lines
-        )
-        several = partial(run_pool, n_process=n_process)
-        engine = run_here if n_process == 1 else several
-        report_outcome(*annotate_rest(request, engine), output / TEXTS, tolerance)
+        require_one_process(n_process, gpu_id)
+        options: Dict[str, Any] = {"spans_key": spans_key, "lowest": LOWEST}
+        options["code"] = str(code_path.absolute()) if code_path else None
+        reader = SpanAnnotator(absolute(teacher), gpu_id=gpu_id, **options)
+        learner, taught = Student(student, overrides, output), taught_by(reader)
+        if force:
+            learner.forget()
+        else:
+            learner.require_own_folder(teacher, taught)
+        if learner.is_trained:
+            msg.good("The student is already trained", output / "model-best")
+            return
+        if n_process > 1:
+            reader = SpanAnnotator(absolute(teacher), threads=1, **options)
+        fields = Fields(text_field)
+        request = reading_of(reader, texts, output, fields=fields, by_line=lines)
+        read_texts(request, n_process, tolerance, force=force)
+        del reader, request  # the teacher needs memory
         try:
-            is_new = train_student(learner, source, use_gpu=gpu_id)
+            learner.train(taught, use_gpu=gpu_id)
         except KeyboardInterrupt:
             msg.info("Stopped. Run the same command again to continue")
             raise typer.Exit(STOPPED) from None
-    if is_new:
-        msg.good("Saved the student", output / "model-best")
-    else:
-        msg.good("The student is already trained", output / "model-best")
+    msg.good("Saved the student", output / "model-best")
+
+
+def require_one_process(n_process: int, gpu_id: int) -> None:
+    """RAISES (ValueError): SP062 for several processes that would share a GPU."""
+    if n_process > 1 and gpu_id >= 0:
+        choices = "1 with --gpu-id"
+        message = Errors.SP062.format(
+            name="n-process", choices=choices, value=n_process
+        )
+        raise ValueError(message)
+
+
+def read_texts(
+    request: "Request", n_process: int, tolerance: float, *, force: bool
+) -> None:
+    """Let the teacher read.
+
+    RAISES (ValueError): SP193 if it finds nothing.
+    RAISES (Exit): see `report_outcome`.
+    """
+    from ..jobs.annotate.pool import run_here, run_pool
+
+    engine = run_here if n_process == 1 else partial(run_pool, n_process=n_process)
+    reports, n_parts = annotate_rest(request, engine, force=force)
+    report_outcome(reports, n_parts, request.output, tolerance)
+    if not total(reports, "spans"):
+        documents, words = total(reports, "documents"), total(reports, "words")
+        raise ValueError(Errors.SP193.format(documents=documents, words=words))

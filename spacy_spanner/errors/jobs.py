@@ -138,12 +138,21 @@ class JobErrors:
         "{trial}, and start the sweep again to repeat the trial."
     )
     SP190 = (
-        "{folder} has a training of a student with other settings. Restore them to go "
-        "on with it, or use another --output."
+        "{folder} has a student with other settings: {settings}. Restore them to go on "
+        "with it, or choose another --output, or train anew with --force."
     )
     SP191 = (
         "The student {config} has no component of this package that learns spans. Its "
         "pipeline: {pipeline}. Add one, such as span_biaffine."
+    )
+    SP192 = (
+        "{folder} would be overwritten by the student, but it has another pipeline, or "
+        "the teacher {teacher}. Choose another --output."
+    )
+    SP193 = (
+        "The teacher has found nothing in {documents} texts ({words} words), so there "
+        "is nothing to learn from them. Check --texts, and --lines for files with a "
+        "text in each line."
     )
 
 
@@ -163,6 +172,11 @@ class JobWarnings:
     SW130 = (
         "{failed} of {trials} trials failed: {names}. Each has a log.txt in its folder "
         "in {folder}. Start the sweep again to repeat them."
+    )
+    SW190 = (
+        "The components {names} learn from the texts that they have no spans: they "
+        "cannot learn from a teacher. Leave them out of the student, or list them in "
+        "[training] frozen_components."
     )
     SW141 = (
         "The output has its own fields {names}, so those of the input are not kept. "

@@ -24,6 +24,12 @@ class LabelErrors:
         "own encoder first: nlp.replace_listeners({encoder!r}, '{component}', "
         "['model.tok2vec'])."
     )
+    SP255 = (
+        "doc.spans['{key}'] of the document that begins with '{text}' needs a "
+        "probability from 0 to 1 for each of its {spans} spans. Set "
+        "doc.spans['{key}'].attrs['scores'] to a list of as many numbers. Doc.to_json "
+        "and Doc.from_docs lose it: store documents as .spacy files."
+    )
 
 
 class LabelWarnings:

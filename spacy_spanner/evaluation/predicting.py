@@ -162,6 +162,8 @@ def lower_threshold(
     settings["threshold"] = threshold
     if keep_all and "overlap" in settings:
         settings["overlap"] = "any"
+    if keep_all and "decision" in settings:
+        settings["decision"] = "threshold"  # argmax would leave out unlikely spans
     if "label_thresholds" in settings:
         settings["label_thresholds"] = {}
 

@@ -9,16 +9,25 @@ The output folder contains, in the order of their making:
     trained.json   written last
 """
 
+import shutil
+import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
+from spacy.language import Language
+from spacy.pipeline import SpanCategorizer
 from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
-from spacy.util import load_config, load_model_from_config, registry
+from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST, train
+from spacy.util import (
+    dict_to_dot,
+    load_config,
+    load_model_from_config,
+    registry,
+)
 from thinc.api import Config
 
-from ..errors import Errors
-from ..evaluation.predicting import span_components
+from ..errors import Errors, Warnings
+from ..evaluation.predicting import find_source, span_components
 from ..files import write_json
 from ..pipeline.config_checks import corpus_of
 from .annotate.annotator import SpanAnnotator
@@ -32,61 +41,168 @@ TEXTS, CONFIG, CHECKPOINTS = "texts", "config.cfg", "checkpoints"
 DONE = "trained.json"
 # Spans with lower scores are no entities; to store them all would be slow.
 LOWEST = 0.05
+CHECKPOINT = "spacy_spanner.checkpoint.v1"
+JOINED = "spacy_spanner.callbacks.v1"
 
 
-class Student(NamedTuple):
-    """A training config, and how it is used.
+class Taught(NamedTuple):
+    """What the texts tell.
 
-    config (Path): the config.
-    overrides (Dict[str, Any]): settings that differ from it.
-    output (Path): folder for the student and everything that it needs.
+    group (str): the span group of the teacher.
+    labels (List[str]): the labels of the teacher.
     """
 
-    config: Path
-    overrides: Dict[str, Any]
-    output: Path
+    group: str
+    labels: List[str]
 
-    def check(self) -> None:
+
+def taught_by(teacher: SpanAnnotator) -> Taught:
+    """RETURNS (Taught): what a teacher writes to texts.
+
+    RAISES (ValueError): SP185 for a teacher without scores.
+    """
+    key = str(teacher.key)
+    pipe = find_source(teacher.nlp, key).pipe
+    return Taught(key, sorted(pipe.labels))
+
+
+class Student:
+    """A training config of a student, and the folder for all that belongs to it.
+
+    config (Config): the config, with everything that it leaves out.
+    keys (List[str]): the span groups of its components.
+    output (Path): the folder.
+    """
+
+    def __init__(self, path: Path, overrides: Dict[str, Any], output: Path) -> None:
         """Find what is wrong before the teacher reads.
 
+        path (Path): the config.
+        overrides (Dict[str, Any]): settings that differ from it.
+        output (Path): folder for the student.
         RAISES (ValueError): SP191 for a pipeline that does not learn spans, SP110 for
             an optimizer that cannot be stored; spaCy's errors for missing corpora.
         """
-        nlp = load_model_from_config(self.taught_by("").interpolate(), auto_fill=True)
-        if not span_components(nlp):
+        raw = load_config(path, overrides=overrides, interpolate=False)
+        nlp = load_model_from_config(raw, auto_fill=True)
+        self.config, self.output = nlp.config.copy(), output.absolute()
+        pipes = span_components(nlp)
+        if not pipes:
             pipeline = ", ".join(nlp.pipe_names) or "no component"
-            message = Errors.SP191.format(config=self.config, pipeline=pipeline)
+            message = Errors.SP191.format(config=path, pipeline=pipeline)
             raise ValueError(message)
-        require_known(nlp.config.interpolate()["training"]["optimizer"])
+        self.keys = sorted({pipe.cfg["spans_key"] for pipe in pipes.values()})
+        whole = self.config.interpolate()
+        require_known(whole["training"]["optimizer"])
+        _warn_of_others(nlp, whole["training"]["frozen_components"])
+        self._read_some(nlp, whole)
+
+    def _read_some(self, nlp: Language, whole: Config) -> None:
+        """Read a document of each corpus, to see whether it is there."""
+        gold = _gold_of(whole)
+        # The training corpus may lack a path, which its reader would not take.
+        config = whole.copy()
+        _set_inner(config, config["training"]["train_corpus"], None)
+        nlp.config = config
         corpora = [corpus_of(nlp, "dev_corpus")]
-        gold = _gold_of(self._load().interpolate())
         if gold is not None:
             corpora.append(registry.resolve({"gold": gold})["gold"])
         for corpus in corpora:
             next(iter(corpus(nlp)), None)
 
-    def taught_by(self, source: str) -> Config:
+    def taught_by(self, taught: Taught) -> Config:
         """RETURNS (Config): the config of a training that also learns from the texts,
-            and stores checkpoints.
-
-        source (str): the span group of the teacher.
+        and stores checkpoints.
         """
-        config = self._load()
-        nlp = load_model_from_config(config.interpolate(), auto_fill=True)
-        keys = {pipe.cfg["spans_key"] for pipe in span_components(nlp).values()}
-        *outer, name = config["training"]["train_corpus"].split(".")
-        _inner(config, outer)[name] = {
+        config = self.config.copy()
+        training = config["training"]
+        gold = _gold_of(config)
+        block = {
             "@readers": "spacy_spanner.taught_corpus.v1",
             "path": str(self.output / TEXTS),
-            "source": source,
-            "targets": sorted(keys),
-            "gold": _gold_of(config),
+            "source": taught.group,
+            "targets": self.keys,
+            "labels": taught.labels,
+            "gold": gold,
         }
-        _store_checkpoints(config["training"], self.output / CHECKPOINTS)
+        _set_inner(config, training["train_corpus"], block)
+        training["before_update"] = {
+            "@callbacks": JOINED,
+            "callbacks": {
+                "checkpoint": {
+                    "@callbacks": CHECKPOINT,
+                    "path": str(self.output / CHECKPOINTS),
+                },
+                **_without_checkpoints(training["before_update"]),
+            },
+        }
         return config
 
-    def _load(self) -> Config:
-        return load_config(self.config, overrides=self.overrides, interpolate=False)
+    def require_own_folder(self, teacher: str, taught: Taught) -> None:
+        """Keep all pipelines that this student did not write.
+
+        RAISES (ValueError): SP192 if the folder has another pipeline, such as the
+            teacher, and SP190 if it has a student with other settings.
+        """
+        models = [self.output / name for name in (DIR_MODEL_BEST, DIR_MODEL_LAST)]
+        stored = self.output / CONFIG
+        place = Path(teacher).absolute()
+        is_inside = self.output in (place, *place.parents)
+        if is_inside or (not stored.exists() and any(one.exists() for one in models)):
+            raise ValueError(Errors.SP192.format(folder=self.output, teacher=teacher))
+        if not stored.exists() or not (self.is_trained or self._checkpoint):
+            return
+        settings = [
+            dict_to_dot(config)
+            for config in (
+                Config().from_disk(stored, interpolate=False),
+                Config().from_str(self.taught_by(taught).to_str(), interpolate=False),
+            )
+        ]
+        names = sorted({*settings[0], *settings[1]})
+        other = [one for one in names if settings[0].get(one) != settings[1].get(one)]
+        if other:
+            message = Errors.SP190.format(folder=self.output, settings=", ".join(other))
+            raise ValueError(message)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the training has come to its end."""
+        return (self.output / DONE).exists()
+
+    @property
+    def _checkpoint(self) -> Optional[Path]:
+        return last_checkpoint(self.output / CHECKPOINTS)
+
+    def forget(self) -> None:
+        """Remove what is known of an earlier training, but no pipelines."""
+        shutil.rmtree(self.output / CHECKPOINTS, ignore_errors=True)
+        for name in (DONE, CONFIG):
+            (self.output / name).unlink(missing_ok=True)
+
+    def train(self, taught: Taught, *, use_gpu: int = -1) -> None:
+        """Train, or go on where an interrupted training has stopped."""
+        if self._checkpoint is not None:
+            run = load_run(self.output / CHECKPOINTS, use_gpu=use_gpu)
+            finish_run(run, self.output)
+        else:
+            config = self.taught_by(taught)
+            config.to_disk(self.output / CONFIG)
+            train(init_nlp(config, use_gpu=use_gpu), self.output, use_gpu=use_gpu)
+        # The last steps come after the last checkpoint.
+        steps = self.config.interpolate()["training"]["max_steps"]
+        write_json(self.output / DONE, {"max_steps": steps})
+
+
+def _warn_of_others(nlp: Language, frozen: Iterable[str]) -> None:
+    """Warn (SW190) of components that take texts for texts without spans."""
+    names = [
+        name
+        for name, pipe in nlp.pipeline
+        if isinstance(pipe, SpanCategorizer) and name not in frozen
+    ]
+    if names:
+        warnings.warn(Warnings.SW190.format(names=", ".join(names)), stacklevel=4)
 
 
 def _gold_of(config: Config) -> Optional[Any]:
@@ -106,13 +222,24 @@ def _inner(config: Any, path: Iterable[str]) -> Any:
     return config
 
 
-def _store_checkpoints(training: Dict[str, Any], folder: Path) -> None:
-    """Add checkpoints to what the config does before updates."""
-    checkpoint = {"@callbacks": "spacy_spanner.checkpoint.v1", "path": str(folder)}
-    others = {"others": training["before_update"]} if training["before_update"] else {}
-    training["before_update"] = {
-        "@callbacks": "spacy_spanner.callbacks.v1",
-        "callbacks": {"checkpoint": checkpoint, **others},
+def _set_inner(config: Config, path: str, block: Any) -> None:
+    """Replace the block at a path, or remove it."""
+    *outer, name = path.split(".")
+    if block is None:
+        del _inner(config, outer)[name]
+    else:
+        _inner(config, outer)[name] = block
+
+
+def _without_checkpoints(block: Any) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the callbacks of a block, by name, but those that store
+    checkpoints elsewhere.
+    """
+    if not block:
+        return {}
+    joined = block["callbacks"] if block.get("@callbacks") == JOINED else {"own": block}
+    return {
+        name: one for name, one in joined.items() if one["@callbacks"] != CHECKPOINT
     }
 
 
@@ -133,28 +260,3 @@ def reading_of(
         fields=fields,
         by_line=by_line,
     )
-
-
-def train_student(student: Student, source: str, *, use_gpu: int = -1) -> bool:
-    """Train the student, or go on where an interrupted training has stopped.
-
-    source (str): the span group of the teacher.
-    RETURNS (bool): whether there was anything to train.
-    RAISES (ValueError): SP190 if the folder has a training with other settings.
-    """
-    config, output = student.taught_by(source), student.output
-    checkpoints, done = output / CHECKPOINTS, output / DONE
-    if done.exists() or last_checkpoint(checkpoints) is not None:
-        stored = Config().from_disk(output / CONFIG, interpolate=False)
-        if stored.to_str() != config.to_str():
-            raise ValueError(Errors.SP190.format(folder=output))
-    if done.exists():
-        return False
-    if last_checkpoint(checkpoints) is not None:
-        finish_run(load_run(checkpoints, use_gpu=use_gpu), output)
-    else:
-        config.to_disk(output / CONFIG)
-        train(init_nlp(config, use_gpu=use_gpu), output, use_gpu=use_gpu)
-    # The last steps come after the last checkpoint.
-    write_json(done, {"max_steps": config["training"]["max_steps"]})
-    return True

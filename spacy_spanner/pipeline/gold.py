@@ -18,8 +18,9 @@ from ..settings import SpanSettings
 from ..spans.missing import EVERY_LABEL, Marks, split_marks
 from ..spans.table import SpanTable
 from ..spans.windows import WindowPlan, spans_in_windows
-from .annotations import gold_spans
+from .annotations import annotated_spans, gold_spans
 from .marks import NOT, read_marks
+from .soft_labels import unknown_labels
 from .state import MadeSettings
 from .survey import (
     Survey,
@@ -212,6 +213,9 @@ def read_gold(
         collect_lost(lost, doc, gold, placed.reachable, codec, settings.max_window)
         reader.report_unknown(sorted({span.label_ for span in gold.unknown}))
         marks = read_marks(example, key, label_ids, rate)
+        if annotated_spans(example.reference, key) is None:
+            unsaid = unknown_labels(example.reference, key, label_ids, len(doc))
+            marks = marks._replace(incomplete=marks.incomplete.join(unsaid))
         reader.report_contradictions(doc, gold.spans, marks, key)
         known.append(DocGold(gold.spans, marks))
         total += gold.n_spans

@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..spans.missing import EVERY_LABEL, Marks
 from ..spans.table import SpanTable
+from .soft_labels import has_soft_labels
 
 INCOMPLETE, NOT = ":incomplete", ":not"
 
@@ -36,6 +37,7 @@ def marked_spans(doc: Doc, key: str) -> Tuple[List[Span], List[Span]]:
 def has_only_marks(doc: Doc, key: str) -> bool:
     """RETURNS (bool): whether marks are all that is known about a document."""
     annotated = key in doc.spans or doc.has_annotation("ENT_IOB")
+    annotated = annotated or has_soft_labels(doc, key)
     return bool(len(doc)) and not annotated and has_marks(doc, key)
 
 

@@ -22,6 +22,7 @@ from ..spans.table import SpanTable
 from ..spans.windows import WindowPlan
 from .gold import DocGold, GoldReader, place_gold, read_gold
 from .prediction import Doubt, Thresholds, predict_all
+from .soft_labels import draw
 from .state import MadeSettings
 from .system import FreedMemory
 
@@ -147,11 +148,10 @@ def _annotated(
 
 def _with_draw(gold: DocGold, taught: SpanTable, rng: np.random.Generator) -> DocGold:
     """RETURNS (DocGold): what is annotated, and a draw of what the teacher says."""
-    drawn = taught.take(rng.random(taught.n_spans) < taught.score)
+    drawn = taught.take(draw(taught.start, taught.end, taught.score, rng))
     drawn = drawn._replace(score=np.ones_like(drawn.score))
     # Annotation comes first: of two labels of a span, some models learn the first.
-    tables: Any = zip(gold.spans, drawn)
-    return gold._replace(spans=SpanTable(*(np.concatenate(one) for one in tables)))
+    return gold._replace(spans=gold.spans.join(drawn))
 
 
 def _unknown(doc: Doc) -> Marks:

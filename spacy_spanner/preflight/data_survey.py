@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..evaluation.counts import SpanKey, crossing_spans, nested_spans
-from ..pipeline.annotations import annotated_spans
+from ..pipeline.annotations import spans_to_learn
 from ..pipeline.marks import marked_spans
 
 # Shorter sentences can be equal by chance.
@@ -68,7 +68,7 @@ class SplitSurvey(NamedTuple):
 def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
     """RETURNS (SplitSurvey): the counts of the documents of one part.
 
-    key (str): see `annotations.annotated_spans`.
+    key (str): see `annotations.spans_to_learn`.
     """
     labels: Counter = Counter()
     overlaps: Counter = Counter(flat=0, nested=0, crossing=0, same=0)
@@ -78,7 +78,7 @@ def survey_split(examples: Sequence[Example], key: str) -> SplitSurvey:
     for example in examples:
         doc = example.reference
         texts.update(_texts(doc))
-        spans = annotated_spans(doc, key)
+        spans = spans_to_learn(doc, key)
         if spans is None:
             continue
         n_annotated += 1

@@ -54,6 +54,10 @@ class SpanTable(NamedTuple):
         """The number of rows (`len` is the number of columns)."""
         return int(self.start.shape[0])
 
+    def join(self, other: "SpanTable") -> "SpanTable":
+        """RETURNS (SpanTable): the rows of both, in order."""
+        return SpanTable(*(np.concatenate(pair) for pair in zip(self, other)))
+
     def take(self, rows: NDArray) -> "SpanTable":
         """RETURNS (SpanTable): the rows chosen by index or by mask, in that order."""
         return SpanTable(*(column[rows] for column in self))

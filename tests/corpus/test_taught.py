@@ -10,6 +10,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_spanner.corpus.taught import make_taught_corpus
+from spacy_spanner.encoders.surroundings import set_neighbours, with_neighbours
 from spacy_spanner.pipeline.span_scores import scores_of, write_scores
 
 from ..helpers import annotate, spans_of
@@ -56,11 +57,28 @@ def test_nothing_else_of_a_teacher_is_taken_for_gold(taught: Path) -> None:
     assert [token.is_sent_start for token in first.reference][:2] == [True, False]
 
 
+def test_what_a_teacher_does_not_know_is_noted(taught: Path) -> None:
+    labels = ["ORG", "PER"]
+    (first, *_) = read(make_taught_corpus(taught, "found", ["ents"], labels))
+    assert first.reference.spans["ents:soft"].attrs["labels"] == labels
+
+
+def test_neighbours_of_sentences_stay(taught: Path) -> None:
+    nlp = spacy.blank("en")
+    doc = nlp.make_doc("Ada met Bob.")
+    set_neighbours(doc, [["Before", "."]], [["After", "."]])
+    DocBin(docs=[doc], store_user_data=True).to_disk(taught / "part-00000.spacy")
+    (example,) = read(make_taught_corpus(taught, "found", ["ents"]))
+    for copy in (example.reference, example.predicted):
+        found = with_neighbours(copy, 1)
+        assert found.words == ["Before", ".", "Ada", "met", "Bob", ".", "After", "."]
+
+
 def test_annotated_documents_come_in_turn(taught: Path) -> None:
     def gold(nlp: Language) -> Iterator[Example]:
         for word in "ABCDE":
             yield Example(Doc(nlp.vocab, words=[word]), Doc(nlp.vocab, words=[word]))
 
-    found = read(make_taught_corpus(taught, "found", ["ents"], gold))
+    found = read(make_taught_corpus(taught, "found", ["ents"], gold=gold))
     texts = [example.reference[-1].text for example in found]
     assert texts == [".", "A", ".", "B", ".", "C", "D", "E"]

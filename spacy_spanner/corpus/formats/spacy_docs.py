@@ -15,6 +15,7 @@ from ...errors import Errors
 from ...evaluation.tables import amount
 from ...pipeline.annotations import annotated_spans, mark_if_unannotated
 from ...pipeline.marks import INCOMPLETE, NOT
+from ...pipeline.soft_labels import SOFT
 from ...pipeline.span_scores import scores_of
 from ..options import ReadOptions
 from ..records import Lost, Mention, Note, Record
@@ -79,7 +80,7 @@ def _take_group(doc: Doc, source: str, key: str) -> Optional[List[Span]]:
 
     RETURNS (Optional[List[Span]]): the spans; None if there is nothing to copy.
     """
-    for ending in (INCOMPLETE, NOT):
+    for ending in (INCOMPLETE, NOT, SOFT):
         _copy_group(doc, source + ending, key + ending)
     return _copy_group(doc, source, key)
 

@@ -9,9 +9,9 @@ from spacy.tokens import Doc
 from spacy.util import load_model
 
 from ...errors import Errors
-from ...evaluation.predicting import find_source, lower_threshold
+from ...evaluation.predicting import SpanSource, find_source, lower_threshold
 from ...pipeline.shared_keys import group_written_by
-from ...review.candidates import find_scored_source
+from ...review.candidates import find_scored_source, without_scores
 from .frames import Columns, add_columns, columns_of, span_rows
 from .messages import Annotated, Document
 
@@ -101,6 +101,9 @@ class SpanAnnotator:
         nlp = load_model(self.model)
         self._key = find_key(nlp, self.spans_key)
         if self.lowest is not None:
+            if self._key is None:
+                source = SpanSource("ents", ", ".join(nlp.pipe_names))
+                raise ValueError(without_scores(source))
             source = find_scored_source(nlp, self._key)
             lower_threshold(source, self.lowest, keep_all=True)
         return nlp
@@ -139,7 +142,7 @@ class SpanAnnotator:
     def _pipe(self, documents: Sequence[Document]) -> List[Annotated]:
         """Annotate a batch; if it fails, annotate its documents one by one."""
         try:
-            inputs = [_input(document) for document in documents]
+            inputs = [self._input(document) for document in documents]
             docs = list(self.nlp.pipe(inputs, batch_size=len(inputs) or 1))
         except Exception:  # raised by any component, for an unknown document
             docs = []
@@ -151,10 +154,23 @@ class SpanAnnotator:
 
     def _pipe_one(self, document: Document) -> Annotated:
         try:
-            (doc,) = self.nlp.pipe([_input(document)])
+            (doc,) = self.nlp.pipe([self._input(document)])
         except Exception as error:
             return Annotated(document.id, problem=describe(error))
         return Annotated(document.id, doc, others=document.others)
+
+    def _input(self, document: Document) -> Any:
+        """RETURNS (Any): the text, or a copy of the document: components modify
+        documents, and a failed batch is tried again. What the pipeline shall judge
+        itself is not annotated.
+        """
+        if document.doc is None:
+            return document.text
+        doc = document.doc.copy()
+        if self.lowest is not None:
+            doc.spans.clear()
+            doc.set_ents([], default="missing")
+        return doc
 
     def __call__(self, batch: Any) -> Any:
         """Add the columns `spans` and `error` to a table of texts.
@@ -216,13 +232,6 @@ def describe(error: BaseException) -> str:
     """RETURNS (str): type and message of an error, on one line."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
-
-
-def _input(document: Document) -> Any:
-    """RETURNS (Any): the text, or a copy of the document: components modify documents,
-    and a failed batch is tried again.
-    """
-    return document.text if document.doc is None else document.doc.copy()
 
 
 def _batches(documents: Iterable[Document], size: int) -> Iterator[List[Document]]:

@@ -15,7 +15,8 @@ from thinc.api import fix_random_seed
 from spacy_spanner.corpus.copied_groups import make_copy_spans
 from spacy_spanner.evaluation.scorer import annotated_examples
 from spacy_spanner.pipeline.annotations import gold_spans, spans_to_learn
-from spacy_spanner.pipeline.soft_labels import SOFT, drawn_spans
+from spacy_spanner.pipeline.marks import read_marks
+from spacy_spanner.pipeline.soft_labels import SOFT, draw, drawn_spans
 from spacy_spanner.pipeline.span_scores import scores_of, write_scores
 
 from ...helpers import (
@@ -72,9 +73,61 @@ def test_certain_and_impossible_spans_are_no_matter_of_chance() -> None:
         assert rows(found) == [(0, 2, LABELS["PER"]), (6, 7, LABELS["GPE"])]
 
 
-def test_spans_without_scores_are_certain() -> None:
+@pytest.mark.parametrize(
+    "scores", [None, [0.1], [0.1] * 3, [10, 20], [float("nan"), 0.1], ["a", "b"]]
+)
+def test_groups_need_a_probability_for_each_span(scores: Any) -> None:
     doc = annotate(doc_of(WORDS), SPANS[:2], "ents" + SOFT)
-    assert len(drawn_spans(doc, "ents", np.random.default_rng(0))) == 2
+    if scores is not None:
+        doc.spans["ents" + SOFT].attrs["scores"] = scores
+    with pytest.raises(ValueError, match=r"SP255.*ents:soft.*Ada Lovelace"):
+        drawn_spans(doc, "ents", np.random.default_rng(0))
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=6), st.integers(0, 99))
+def test_labels_of_one_span_exclude_each_other(scores: List[float], seed: int) -> None:
+    """Where their probabilities allow it; and all are drawn as often as they say."""
+    chances = np.asarray(scores) / max(1.0, sum(scores))
+    rng, place = np.random.default_rng(seed), np.zeros(len(scores), dtype=np.int64)
+    draws = np.stack([draw(place, place + 1, chances, rng) for _ in range(400)])
+    assert draws.sum(axis=1).max() <= 1
+    assert np.abs(draws.mean(axis=0) - chances).max() < 0.13
+
+
+def test_labels_that_are_likely_together_are_drawn_together() -> None:
+    rng, place = np.random.default_rng(0), np.zeros(2, dtype=np.int64)
+    chances = np.asarray([0.9, 0.8])
+    draws = np.stack([draw(place, place + 1, chances, rng) for _ in range(2000)])
+    assert draws.mean(axis=0) == pytest.approx(chances, abs=0.05)
+    assert draws.all(axis=1).mean() == pytest.approx(0.72, abs=0.05)
+
+
+def test_other_spans_are_drawn_for_themselves() -> None:
+    rng = np.random.default_rng(0)
+    starts, ends = np.asarray([0, 2, 0, 5]), np.asarray([1, 3, 1, 6])
+    chances = np.asarray([0.5, 1.0, 0.5, 0.0])
+    for _ in range(50):
+        first, second, third, last = draw(starts, ends, chances, rng)
+        assert first != third and second and not last
+
+
+def test_nothing_is_learned_about_labels_that_a_teacher_lacks(factory: str) -> None:
+    nlp = blank_pipeline(factory)
+    gold = [(0, 2, "PER"), (6, 7, "GPE")]
+    certain = Doc(nlp.vocab, words=WORDS)
+    annotate(certain, gold, "ents")
+    taught = soft([1.0, 0.0, 0.0, 0.0], nlp.vocab)
+    taught.spans["ents" + SOFT].attrs["labels"] = ["PER"]
+    # The texts say that London is no GPE, unless the teacher does not know of GPE.
+    train(nlp, [example_of(certain), *[example_of(taught)] * 3])
+    assert spans_of(nlp(Doc(nlp.vocab, words=WORDS))) == gold
+
+
+def test_marks_beside_soft_labels_stay_what_they_are() -> None:
+    doc = soft([1.0] * 4)
+    annotate(doc, [(5, 6, "")], "ents:incomplete")
+    marks = read_marks(example_of(doc), "ents", LABELS, 0.5)
+    assert marks.incomplete.rows() == [(5, 6, -1, 0.5)]
 
 
 def test_annotated_spans_are_learned_in_any_case_and_once() -> None:
