@@ -9,7 +9,7 @@ entity as often as its probability says. So on average, every model learns the
 probabilities, whatever its targets look like.
 """
 
-from typing import Dict, List, Set
+from typing import Any, Dict, List, Set
 
 import numpy as np
 from spacy.tokens import Doc, Span
@@ -67,11 +67,12 @@ def draw(starts: Ints, ends: Ints, chances: Floats, rng: np.random.Generator) ->
         return alone
     # Each label has its part of the line from 0 to 1, on which one point is drawn.
     order = np.argsort(place, kind="stable")
-    before = np.cumsum(chances[order]) - chances[order]
+    before = np.cumsum(chances[order], dtype=np.float64) - chances[order]
     first = np.searchsorted(place[order], place[order])
     low = np.empty(len(chances))
     low[order] = before - before[first]
-    point = rng.random(places.shape[1])[place]
+    points: Any = rng.random(places.shape[1])
+    point = points[place]
     return np.where(one_of_them, (low <= point) & (point < low + chances), alone)
 
 

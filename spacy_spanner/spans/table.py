@@ -5,7 +5,7 @@ last, span, cell, label, class, offset, width`. A `cell` is one scored span of a
 a `class` "no entity" (0) or a label (its id plus one).
 """
 
-from typing import Iterable, List, NamedTuple, Sequence
+from typing import Any, Iterable, List, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,8 @@ class SpanTable(NamedTuple):
 
     def join(self, other: "SpanTable") -> "SpanTable":
         """RETURNS (SpanTable): the rows of both, in order."""
-        return SpanTable(*(np.concatenate(pair) for pair in zip(self, other)))
+        columns: Any = zip(self, other)
+        return SpanTable(*(np.concatenate(pair) for pair in columns))
 
     def take(self, rows: NDArray) -> "SpanTable":
         """RETURNS (SpanTable): the rows chosen by index or by mask, in that order."""

@@ -10,6 +10,8 @@ from spacy.tokens import DocBin
 from spacy.util import load_config
 from thinc.api import Config
 
+from spacy_spanner.cli.distill import require_one_process
+
 from ..helpers import NESTED, annotate, spans_of, texts
 from ..runs import (
     StoppedError,
@@ -105,8 +107,13 @@ def test_what_is_wrong_is_said_before_the_teacher_reads(
     lost = str(tmp_path / "lost.spacy")
     for part in ("dev", "train"):
         assert "SP145" in run(*command, f"--paths.{part}", lost, code=1)
-    assert "SP062" in run(*command, "--n-process", 2, "--gpu-id", 0, code=1)
     assert not (output / "texts").exists()
+
+
+def test_processes_do_not_share_a_gpu() -> None:
+    with pytest.raises(ValueError, match=r"SP062.*n-process.*2"):
+        require_one_process(2, gpu_id=0)
+    require_one_process(2, gpu_id=-1)
 
 
 def test_no_other_pipeline_is_overwritten(
