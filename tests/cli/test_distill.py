@@ -1,6 +1,7 @@
 """The command `spanner distill`."""
 
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any, List
 
@@ -11,6 +12,7 @@ from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_spanner.cli.distill import require_one_process
+from spacy_spanner.jobs.distilling import Student
 
 from ..helpers import NESTED, annotate, spans_of, texts
 from ..runs import (
@@ -169,6 +171,34 @@ def test_students_may_have_several_components_and_callbacks(
     names = stored["training"]["before_update"]["callbacks"]
     assert set(names) == {"checkpoint", "stop"}  # checkpoints are in the output
     assert not (tmp_path / "own").exists()
+
+
+def test_teachers_need_scores(read: Path, student: Path, tmp_path: Path) -> None:
+    for factory in ("ner", "span_ruler"):
+        nlp = spacy.blank("en")
+        nlp.add_pipe(factory)
+        nlp.initialize()
+        teacher = tmp_path / factory
+        nlp.to_disk(teacher)
+        command = words(str(teacher), read, student, tmp_path / "out")
+        assert "SP185" in run(*command, code=1)
+
+
+def test_spancat_beside_a_student_is_warned_of(
+    model: str, read: Path, student: Path, tmp_path: Path
+) -> None:
+    config = Config().from_disk(student, interpolate=False)
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("spancat")
+    config["components"]["spancat"] = nlp.config["components"]["spancat"]
+    config["nlp"]["pipeline"] = [*config["nlp"]["pipeline"], "spancat"]
+    config.to_disk(student)
+    with pytest.warns(UserWarning, match=r"SW190.*spancat"):
+        Student(student, {}, tmp_path / "out")
+    frozen = {"training.frozen_components": ["spancat"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Student(student, frozen, tmp_path / "out")
 
 
 def test_students_must_learn_spans(model: str, read: Path, tmp_path: Path) -> None:

@@ -215,7 +215,11 @@ def test_a_copied_group_takes_its_marks_along(tmp_path: Path) -> None:
     doc = marked(annotated=True)
     doc.spans["other"] = [Span(doc, 1, 2, label="Y")]
     doc.spans["other:incomplete"] = [doc[2:4]]
+    doc.spans["other:soft"] = [Span(doc, 0, 1, label="X")]
+    doc.spans["other:soft"].attrs["scores"] = [0.5]
     (record,) = read_all("spacy", save(tmp_path, doc), from_key="other").records
     assert spans_of(record.doc, "ents") == [(1, 2, "Y")]
+    assert spans_of(record.doc, "ents:soft") == [(0, 1, "X")]
+    assert record.doc.spans["ents:soft"].attrs["scores"] == [0.5]
     assert spans_of(record.doc, "ents:incomplete") == [(2, 4, "")]
     assert "ents:not" not in record.doc.spans

@@ -113,6 +113,20 @@ def test_lower_threshold_shows_more_and_is_put_back(tmp_path: Path) -> None:
     assert read_predictions(nlp, examples, "ents") == before
 
 
+def test_argmax_does_not_hide_unlikely_spans(tmp_path: Path) -> None:
+    nlp = trained_copy("span_biaffine")
+    nlp.get_pipe("span_biaffine").cfg["decision"] = "argmax"
+    examples = read_corpus(write_corpus(tmp_path, nlp), nlp)
+    source = find_source(nlp)
+    counts = []
+    for keep_all in (False, True):
+        with lowered_threshold(source, 0.001, keep_all=keep_all):
+            found = read_predictions(nlp, examples, "ents")
+            counts.append(sum(len(reading.predicted) for reading in found))
+    assert counts[1] > counts[0] > 0
+    assert nlp.get_pipe("span_biaffine").cfg["decision"] == "argmax"
+
+
 def test_filtered_low_prediction_equals_prediction(tmp_path: Path) -> None:
     nlp = trained_copy("span_biaffine")
     examples = read_corpus(write_corpus(tmp_path, nlp), nlp)

@@ -136,6 +136,19 @@ def test_marks_are_counted() -> None:
     assert "Annotate dev completely" in warnings[1].advice
 
 
+def test_documents_with_soft_labels_alone_are_annotated_for_training() -> None:
+    nlp = blank_pipeline("span_biaffine")
+    splits = {"train": examples_of(many("one")), "dev": examples_of(many("two"))}
+    expected = check_data(nlp, "span_biaffine", splits).splits["train"]
+    for example in splits["train"]:
+        spans = example.reference.spans.pop("ents")
+        example.reference.spans["ents:soft"] = list(spans)
+        example.reference.spans["ents:soft"].attrs["scores"] = [0.9] * len(spans)
+    found = check_data(nlp, "span_biaffine", splits)
+    assert found.splits["train"] == expected
+    assert texts_of(found, "error") == []
+
+
 def test_rare_label_of_dev_is_no_error() -> None:
     rare = [*many("two"), ("two x y z", [(0, 1, "X")])]
     found = check(many("one"), rare)
