@@ -231,8 +231,17 @@ def new_folder(
     finally:
         if replaced.exists() and not output.exists():
             os.replace(replaced, output)  # a signal came between the two moves
-        shutil.rmtree(staged, ignore_errors=True)
-        shutil.rmtree(replaced, ignore_errors=True)
+        _remove_folder(staged)
+        _remove_folder(replaced)
+
+
+def _remove_folder(path: Path) -> None:
+    """Delete a folder, also if a signal such as SIGTERM comes meanwhile."""
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def hidden_path(target: Path, folder: Optional[Path] = None) -> Path:

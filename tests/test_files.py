@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 from typing import Any, List
 
@@ -104,6 +105,26 @@ def test_folder_stays_when_a_signal_comes_between_two_moves(
         (folder / "new").write_text("x")
     assert [path.name for path in target.iterdir()] == ["old"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_signal_while_the_old_folder_is_removed_leaves_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, remove, calls = tmp_path / "model", shutil.rmtree, []
+    with new_folder(target) as folder:
+        (folder / "old").touch()
+
+    def interrupted(path: Path, **options: Any) -> None:
+        calls.append(path)
+        if path.exists() and len(calls) < 3:
+            raise SystemExit
+        remove(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(SystemExit), new_folder(target, force=True) as folder:
+        (folder / "new").touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert [path.name for path in target.iterdir()] == ["new"]
 
 
 def test_a_draft_keeps_the_rights_of_the_file_and_a_link(tmp_path: Path) -> None:

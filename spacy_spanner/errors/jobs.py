@@ -173,12 +173,12 @@ class JobWarnings:
         "{failed} of {trials} trials failed: {names}. Each has a log.txt in its folder "
         "in {folder}. Start the sweep again to repeat them."
     )
+    SW141 = (
+        "The output has its own fields {names}, so those of the input are not kept. "
+        "Rename them in the input to keep them; --id-field uses a field as the id."
+    )
     SW190 = (
         "The components {names} learn from the texts that they have no spans: they "
         "cannot learn from a teacher. Leave them out of the student, or list them in "
         "[training] frozen_components."
-    )
-    SW141 = (
-        "The output has its own fields {names}, so those of the input are not kept. "
-        "Rename them in the input to keep them; --id-field uses a field as the id."
     )
