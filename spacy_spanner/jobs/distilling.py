@@ -20,9 +20,11 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST, train
 from spacy.util import (
     dict_to_dot,
+    dot_to_object,
     load_config,
     load_model_from_config,
     registry,
+    set_dot_to_object,
 )
 from thinc.api import Config
 
@@ -102,7 +104,7 @@ class Student:
         gold = _gold_of(whole)
         # The training corpus may lack a path, which its reader would not take.
         config = whole.copy()
-        _set_inner(config, config["training"]["train_corpus"], None)
+        set_dot_to_object(config, config["training"]["train_corpus"], None)
         nlp.config = config
         corpora = [corpus_of(nlp, "dev_corpus")]
         if gold is not None:
@@ -125,7 +127,7 @@ class Student:
             "labels": taught.labels,
             "gold": gold,
         }
-        _set_inner(config, training["train_corpus"], block)
+        set_dot_to_object(config, training["train_corpus"], block)
         training["before_update"] = {
             "@callbacks": JOINED,
             "callbacks": {
@@ -209,26 +211,9 @@ def _gold_of(config: Config) -> Optional[Any]:
     """RETURNS (Optional[Any]): the block of the training corpus; None if it has no
     path.
     """
-    path = config["training"]["train_corpus"].split(".")
-    block: Any = _inner(config, path)
-    interpolated = _inner(config.interpolate(), path)
-    return block if interpolated.get("path", True) else None
-
-
-def _inner(config: Any, path: Iterable[str]) -> Any:
-    """RETURNS (Any): the block at a path."""
-    for name in path:
-        config = config[name]
-    return config
-
-
-def _set_inner(config: Config, path: str, block: Any) -> None:
-    """Replace the block at a path, or remove it."""
-    *outer, name = path.split(".")
-    if block is None:
-        del _inner(config, outer)[name]
-    else:
-        _inner(config, outer)[name] = block
+    name = config["training"]["train_corpus"]
+    interpolated = dot_to_object(config.interpolate(), name)
+    return dot_to_object(config, name) if interpolated.get("path", True) else None
 
 
 def _without_checkpoints(block: Any) -> Dict[str, Any]:
