@@ -61,6 +61,7 @@ class Option(NamedTuple):
 
     settings (str): of the component, as in a system of the panel.
     optimizer (Mapping[str, Any]): settings of AdamW.
+    rates (Mapping[str, float]): factors of the learning rates of "encoder" and "head".
     falling (bool): whether the learning rates fall to 0.
     times (int): how many times as many updates there are.
     around (Callable): what training is done in.
@@ -68,12 +69,14 @@ class Option(NamedTuple):
 
     settings: str = ""
     optimizer: Mapping[str, Any] = MappingProxyType({})
+    rates: Mapping[str, float] = MappingProxyType({})
     falling: bool = True
     times: int = 1
     around: Callable[[], ContextManager] = nullcontext
 
 
 AVERAGED: Mapping[str, Any] = MappingProxyType({"use_averages": True})
+PARTS = {"encoder": ["encoder"], "head": ["head"], "all": ["encoder", "head"]}
 # Averages and thresholds do not change the weights that are trained.
 OPTIONS: Dict[str, Option] = {
     NONE: Option(optimizer=AVERAGED),
@@ -88,6 +91,11 @@ OPTIONS: Dict[str, Option] = {
     "layer_decay95": Option(optimizer={"layer_decay": 0.95}),
     "layer_decay8": Option(optimizer={"layer_decay": 0.8}),
     "context": Option("model.tok2vec.context=1"),
+    **{
+        f"{part}_rate{n}": Option(rates=dict.fromkeys(parts, float(n)))
+        for part, parts in PARTS.items()
+        for n in (2, 3, 4)
+    },
 }
 # How a pipeline is scored that was trained without an option.
 TUNED = {"threshold": Goal(), "label_thresholds": Goal(per_label=True)}
@@ -118,7 +126,8 @@ def make_optimizer(run: OptionRun, n_steps: int) -> Any:
     """RETURNS (AdamW): with the rates of the panel."""
     option = OPTIONS[run.option]
     warm_up, encoder = (0, 1e-3) if run.encoder == "cnn" else (n_steps // 10, 5e-5)
-    rates: Dict[str, Any] = {"encoder": encoder, "head": 1e-3}
+    usual = {"encoder": encoder, "head": 1e-3}
+    rates: Dict[str, Any] = {k: v * option.rates.get(k, 1.0) for k, v in usual.items()}
     if option.falling:
         rates = {k: warmup_linear(rate, warm_up, n_steps) for k, rate in rates.items()}
     return make_adamw(**rates, **option.optimizer)
