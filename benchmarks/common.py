@@ -173,22 +173,28 @@ def start_training(nlp: Language, examples: Sequence[Example], seed: int) -> Opt
 
 
 def falling_rates(
-    nlp: Language, encoder: str, n_steps: int, head_rate: float = 1e-3
+    nlp: Language,
+    encoder: str,
+    n_steps: int,
+    head_rate: float = 1e-3,
+    factor: float = 1.0,
 ) -> Optimizer:
     """Make the optimizer for an encoder, with learning rates that decay to 0.
 
     head_rate (float): the highest rate of the head; with a CNN, of all weights.
+    factor (float): of all rates.
     RETURNS (Optimizer): spaCy's Adam for the CNN; for a pretrained encoder, AdamW with
         5e-5 for the encoder and 10 % warm-up.
     """
+    head = factor * head_rate
     if encoder == "cnn":
         optimizer = nlp.create_optimizer()
-        optimizer.schedules["learn_rate"] = warmup_linear(head_rate, 0, n_steps)
+        optimizer.schedules["learn_rate"] = warmup_linear(head, 0, n_steps)
         return optimizer
     warm_up = n_steps // 10
     return make_adamw(
-        encoder=warmup_linear(5e-5, warm_up, n_steps),
-        head=warmup_linear(head_rate, warm_up, n_steps),
+        encoder=warmup_linear(factor * 5e-5, warm_up, n_steps),
+        head=warmup_linear(head, warm_up, n_steps),
     )
 
 
@@ -200,17 +206,17 @@ def prepare_training(
     n_steps: int,
     seed: int,
     decay: bool = True,
-    head_rate: float = 1e-3,
+    **rates: float,
 ) -> Optimizer:
     """Initialize a pipeline.
 
-    head_rate (float): see `falling_rates`.
     decay (bool): whether the learning rates decay to 0; otherwise spaCy's default
         optimizer is used.
+    **rates: `head_rate` and `factor` of `falling_rates`.
     RETURNS (Optimizer): the optimizer for that number of steps.
     """
     optimizer = start_training(nlp, examples, seed)
-    return falling_rates(nlp, encoder, n_steps, head_rate) if decay else optimizer
+    return falling_rates(nlp, encoder, n_steps, **rates) if decay else optimizer
 
 
 def take_steps(

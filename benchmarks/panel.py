@@ -55,7 +55,7 @@ def run_missing(
 
 
 def select(
-    corpora: str, encoders: str, shares: str, systems: str, seeds: str, **budget: int
+    corpora: str, encoders: str, shares: str, systems: str, seeds: str, **budget: Any
 ) -> Iterator[Run]:
     """YIELDS (Run): all possible runs; the systems of one corpus follow each other."""
     minilm_epochs = budget.pop("minilm_epochs")
@@ -92,13 +92,15 @@ def command_of(ctx: typer.Context) -> str:
     return shlex.join([*words, "--output", Path(ctx.params["output"]).name])
 
 
-def describe(budget: Dict[str, int]) -> str:
+def describe(budget: Dict[str, Any]) -> str:
     """RETURNS (str): the budget in words."""
     text = "{epochs} epochs with the CNN, {minilm_epochs} with MiniLM, but at least "
     text += "{min_steps} updates of {batch_size} sentences"
     if budget["max_sentences"]:
         text += "; at most {max_sentences:,} sentences for training and for dev"
-    return text.format(**budget)
+    text += ". The highest learning rate is {head:g}, and that of MiniLM {encoder:g}"
+    highest = {"head": 1e-3 * budget["rates"], "encoder": 5e-5 * budget["rates"]}
+    return text.format(**budget, **highest)
 
 
 def main(
@@ -120,6 +122,7 @@ def main(
     max_sentences: int = typer.Option(
         0, help="Limit for the train and the dev split; 0 for none"
     ),
+    rates: float = typer.Option(1.0, help="Factor of the learning rates"),
     limit: Optional[int] = typer.Option(
         None, help="Stop after this many runs; 0 only writes the page"
     ),
@@ -131,6 +134,7 @@ def main(
     require_corpora(corpora, data)
     budget = {"epochs": epochs, "minilm_epochs": minilm_epochs, "min_steps": min_steps}
     budget.update(batch_size=batch_size, looks=looks, max_sentences=max_sentences)
+    budget.update(rates=rates)
     runs = {
         run.path(data, results): run
         for run in select(corpora, encoders, shares, systems, seeds, **budget)

@@ -41,6 +41,7 @@ class Budget:
     batch_size (int): sentences in an update.
     looks (int): how often the dev split is scored, at equal distances.
     max_sentences (int): limit for the train and the dev split; 0 for none.
+    rates (float): factor of the learning rates; see `falling_rates`.
     """
 
     epochs: int
@@ -48,6 +49,7 @@ class Budget:
     batch_size: int
     looks: int
     max_sentences: int
+    rates: float = 1.0
 
     def n_steps(self, n_sentences: int) -> int:
         """RETURNS (int): the number of updates."""
@@ -174,7 +176,12 @@ def train_best(
     """
     n_steps = run.budget.n_steps(len(train))
     optimizer = prepare_training(
-        nlp, train, encoder=run.encoder, n_steps=n_steps, seed=run.seed
+        nlp,
+        train,
+        encoder=run.encoder,
+        n_steps=n_steps,
+        seed=run.seed,
+        factor=run.budget.rates,
     )
     steps = take_steps(
         nlp,
