@@ -9,7 +9,7 @@ what exists is not repeated.
 
 import random
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 import typer
@@ -29,7 +29,7 @@ from spacy.training import Example
 from texts import bare
 from wasabi import table
 
-from spacy_spanner.evaluation.tables import mean_and_spread
+from spacy_spanner.evaluation.tables import mean_of_runs
 from spacy_spanner.files import read_json
 from spacy_spanner.jobs.annotate.messages import Document
 from spacy_spanner.jobs.choosing import expect_errors
@@ -188,9 +188,8 @@ def show(rows: Sequence[Dict[str, Any]]) -> None:
             if not found:
                 continue
             scores, sizes = ([r[x] for r in found] for x in ("f", "sentences"))
-            sd = stdev(scores) if len(scores) > 1 else None
-            f = mean_and_spread(mean(scores), sd)
-            lines.append([way, f"{share:.0%}", f"{mean(sizes):.0f}", f])
+            cells = [f"{share:.0%}", f"{mean(sizes):.0f}", mean_of_runs(scores)]
+            lines.append([way, *cells])
     print(table(lines, header=header, divider=True))
 
 

@@ -11,7 +11,7 @@ Everything is kept in FOLDER, and what exists is not made again.
 """
 
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, Dict, Iterator, List, NamedTuple
 
 import spacy
@@ -26,7 +26,7 @@ from texts import bare
 from wasabi import table
 
 from spacy_spanner.evaluation.predicting import find_source, read_corpus
-from spacy_spanner.evaluation.tables import mean_and_spread
+from spacy_spanner.evaluation.tables import mean_of_runs
 from spacy_spanner.evaluation.tuning import tune
 from spacy_spanner.files import read_json
 from spacy_spanner.jobs.annotate.annotator import SpanAnnotator
@@ -175,7 +175,7 @@ def lines(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             own = (corpus, system)
             found = [row for row in rows if (row["corpus"], row["system"]) == own]
             level[system] = mean(row["f"] for row in found)
-            cells = [_cell([row[name] for row in found]) for name in "prf"]
+            cells = [mean_of_runs([row[name] for row in found]) for name in "prf"]
             gain = level[system] - level["alone"]
             whole = level.get("teacher", level["alone"]) - level["alone"]
             share = f"{gain / whole:.2f}" if whole else "0"
@@ -183,10 +183,6 @@ def lines(rows: List[Dict[str, Any]]) -> Iterator[List[str]]:
             ece = f"{100 * mean(errors):.1f}" if errors else "-"
             speed = f"{mean(row['speed'] for row in found):,.0f}"
             yield [corpus, system, *cells, ece, speed, share]
-
-
-def _cell(values: List[float]) -> str:
-    return mean_and_spread(mean(values), stdev(values) if len(values) > 1 else None)
 
 
 if __name__ == "__main__":

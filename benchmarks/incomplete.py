@@ -12,7 +12,7 @@ Each training writes a file to FOLDER; what exists is not repeated.
 
 import random
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, Dict, List, NamedTuple, Sequence
 
 import typer
@@ -25,7 +25,7 @@ from texts import keep_spans
 from wasabi import table
 
 from spacy_spanner.evaluation.predicting import SpanSource, read_unfiltered
-from spacy_spanner.evaluation.tables import mean_and_spread
+from spacy_spanner.evaluation.tables import mean_of_runs
 from spacy_spanner.evaluation.thresholds import best_threshold, f_objective
 from spacy_spanner.files import read_json
 from spacy_spanner.jobs.search.one_trial import scores_of
@@ -156,8 +156,7 @@ def show(rows: Sequence[Dict[str, Any]]) -> None:
 
 def _cell(rows: Sequence[Dict[str, Any]], name: str) -> str:
     """RETURNS (str): the mean of a score, and its standard deviation."""
-    found = [row[name] for row in rows]
-    return mean_and_spread(mean(found), stdev(found) if len(found) > 1 else None)
+    return mean_of_runs([row[name] for row in rows])
 
 
 def _share_of_loss(rows: Sequence[Dict[str, Any]], way: str, name: str) -> str:

@@ -1,6 +1,7 @@
 """Numbers and tables as text, for pages and terminals."""
 
 import re
+import statistics
 from typing import Any, Iterable, Optional, Sequence
 
 from ..errors.plain import plain
@@ -28,6 +29,12 @@ def amount(number: int, one: str, many: str = "") -> str:
 def mean_and_spread(mean: Optional[float], sd: Optional[float]) -> str:
     """RETURNS (str): a mean, and the standard deviation if it is known, in percent."""
     return percent(mean) if sd is None else f"{percent(mean)} ± {percent(sd)}"
+
+
+def mean_of_runs(values: Sequence[float]) -> str:
+    """RETURNS (str): the mean, and the standard deviation of several values."""
+    sd = statistics.stdev(values) if len(values) > 1 else None
+    return mean_and_spread(statistics.mean(values), sd)
 
 
 def readable(value: Any) -> Any:

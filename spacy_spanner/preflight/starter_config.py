@@ -57,8 +57,8 @@ WORDS_ON_GPU = 2000
 # scores of the spans.
 SENTENCE_SCORES = ("sents_f", "sents_p", "sents_r")
 WARM_UP = 0.1  # share of the steps
-# The highest rates. Heads learn far less in the same time with the usual 1e-3, and small
-# encoders with the usual 5e-5.
+# The highest rates. Heads learn far less with the usual 1e-3, and so do small encoders
+# with the usual 5e-5.
 HEAD_RATE = 4e-3
 ENCODER_RATE = 5e-5
 SMALL_ENCODER_RATES = {"minilm": 2e-4}
