@@ -160,6 +160,13 @@ def test_the_pipeline_is_chosen_on_dev(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(seen)) == 3
 
 
+def test_a_system_that_finds_nothing_is_not_tuned(data: Path) -> None:
+    run = make_run(system="span_biaffine threshold=1.0")
+    result = load("panel_runs").train_and_test(run, data)
+    assert result["chosen"]["f"] == 0.0
+    assert result["tuned"] == result["scores"]
+
+
 def test_ner_learns_and_predicts_the_scored_group() -> None:
     common = load("common")
     docs = make_docs(8)
