@@ -45,8 +45,11 @@ DARK = {
     GREEN: "#5fbf8b",
     RED: "#ee7f86",
 }
-# Names of points that would touch others above them.
-NAMED_BELOW = ("span_diffusion", "span_offset")
+# Names of points that would touch others above them, by figure.
+NAMED_BELOW = {
+    "flat": ("span_locate_label", "span_biaffine"),
+    "nested": ("span_diffusion", "span_offset"),
+}
 SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
 PRECISION_COLORS = {"float32": MUTED, "bfloat16": BLUE, "int8": ORANGE}
 EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 154
@@ -77,7 +80,7 @@ def speed_figure(name: str, title: str) -> Any:
         color = SYSTEM_COLORS.get(system, BLUE)
         place = (point["words_per_second"] / 1000, point["f"])
         axes.plot(*place, "o", color=color, markersize=8)
-        shift = -9 if system in NAMED_BELOW else 9
+        shift = -9 if system in NAMED_BELOW[name] else 9
         side = {"ha": "center", "va": "top" if shift < 0 else "bottom", "fontsize": 9.5}
         offset = {"xytext": (0, shift), "textcoords": "offset points"}
         axes.annotate(system, place, color=color, **offset, **side)
