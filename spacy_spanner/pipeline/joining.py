@@ -105,4 +105,6 @@ def fit_weights(scores: Matrix, right: Bools) -> List[float]:
         change, weights = np.abs(updated - weights).max(), updated
         if change < SMALL:
             break
-    return [round(weight, 4) for weight in weights.tolist()]
+    rounded = weights.round(4)
+    rounded[rounded.argmax()] += 1 - rounded.sum()  # no score may grow by rounding
+    return [round(weight, 4) for weight in rounded.tolist()]

@@ -64,7 +64,7 @@ def test_fitted_weights_are_at_least_as_likely_as_equal_ones(
     scores: np.ndarray, right: np.ndarray
 ) -> None:
     weights = fit_weights(scores, right)
-    assert abs(sum(weights) - 1) < 1e-3 and min(weights) >= 0
+    assert abs(sum(weights) - 1) < 1e-12 and min(weights) >= 0
 
     def loss(chosen: list) -> float:
         found = np.clip(scores @ np.asarray(chosen), 1e-9, 1 - 1e-9)
