@@ -77,6 +77,17 @@ def find_source(nlp: Language, key: Optional[str] = None) -> SpanSource:
     return sources[-1]
 
 
+def labels_of(nlp: Language, source: SpanSource) -> List[str]:
+    """RETURNS (List[str]): the labels that a span group can have, those of its members
+    for an ensemble; none if its components do not say.
+    """
+    pipes = [source.pipe]
+    if isinstance(source.pipe, SpanEnsemble):
+        keys = source.pipe.member_keys
+        pipes = [pipe for _, pipe in nlp.pipeline if group_written_by(pipe) in keys]
+    return sorted({label for pipe in pipes for label in getattr(pipe, "labels", ())})
+
+
 def span_components(nlp: Language) -> Dict[str, Any]:
     """RETURNS (Dict[str, SpanRecognizer]): components of this package by name."""
     return {

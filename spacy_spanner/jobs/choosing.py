@@ -7,7 +7,13 @@ from spacy.language import Language
 
 from ..corpus.tasks import Task, write_tasks
 from ..errors import Errors
-from ..evaluation.predicting import SpanSource, Track, lowered_threshold, untracked
+from ..evaluation.predicting import (
+    SpanSource,
+    Track,
+    labels_of,
+    lowered_threshold,
+    untracked,
+)
 from ..files import staged_folder
 from ..review.candidates import find_scored_source, without_scores
 from ..review.reports import write_jsonl
@@ -90,7 +96,7 @@ def select_texts(
         labels that it does not have.
     """
     source = find_scored_source(nlp, key)
-    _check_labels(preferences, source.pipe)
+    _check_labels(preferences, labels_of(nlp, source))
     pool, sizes = expect_errors(nlp, documents, source, track=track)
     chosen = choose(pool, sizes, number, preferences)
     predicted = nlp.pipe(_input(documents[one.place]) for one in chosen)
@@ -142,12 +148,12 @@ def _about(document: Document, chosen: Chosen, rank: int) -> Dict[str, Any]:
     }
 
 
-def _check_labels(preferences: Preferences, pipe: Any) -> None:
+def _check_labels(preferences: Preferences, labels: Sequence[str]) -> None:
     """RAISES (ValueError): SP188."""
-    unknown = sorted(set(preferences.weights) - set(pipe.labels))
+    unknown = sorted(set(preferences.weights) - set(labels))
     if unknown:
         message = Errors.SP188.format(
-            unknown=", ".join(unknown), labels=", ".join(pipe.labels)
+            unknown=", ".join(unknown), labels=", ".join(labels)
         )
         raise ValueError(message)
 

@@ -29,7 +29,7 @@ from spacy.util import (
 from thinc.api import Config
 
 from ..errors import Errors, Warnings
-from ..evaluation.predicting import find_source, span_components
+from ..evaluation.predicting import find_source, labels_of, span_components
 from ..files import write_json
 from ..pipeline.config_checks import corpus_of
 from .annotate.annotator import SpanAnnotator
@@ -51,11 +51,12 @@ class Taught(NamedTuple):
     """What the texts tell.
 
     group (str): the span group of the teacher.
-    labels (List[str]): the labels of the teacher.
+    labels (Optional[List[str]]): the labels of the teacher; None if it does not say,
+        and the texts are taken to have no others.
     """
 
     group: str
-    labels: List[str]
+    labels: Optional[List[str]]
 
 
 def taught_by(teacher: SpanAnnotator) -> Taught:
@@ -63,9 +64,8 @@ def taught_by(teacher: SpanAnnotator) -> Taught:
 
     RAISES (ValueError): SP185 for a teacher without scores.
     """
-    key = str(teacher.key)
-    pipe = find_source(teacher.nlp, key).pipe
-    return Taught(key, sorted(pipe.labels))
+    source = find_source(teacher.nlp, str(teacher.key))
+    return Taught(source.key, labels_of(teacher.nlp, source) or None)
 
 
 class Student:

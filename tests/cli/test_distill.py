@@ -12,7 +12,9 @@ from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_spanner.cli.distill import require_one_process
-from spacy_spanner.jobs.distilling import Student
+from spacy_spanner.jobs.annotate.annotator import SpanAnnotator
+from spacy_spanner.jobs.distilling import Student, taught_by
+from spacy_spanner.pipeline.component import SpanRecognizer
 
 from ..helpers import NESTED, annotate, spans_of, texts
 from ..runs import (
@@ -73,6 +75,25 @@ def test_student_learns_from_texts_and_annotation(
     shutil.rmtree(output / "texts")  # nobody needs them any more
     assert "already trained" in run(*command)
     assert "Saved" in run(*command, "--training.max_steps", 12, "--force")
+
+
+def test_ensemble_teaches_that_other_spans_are_none(
+    model: str, read: Path, student: Path, tmp_path: Path
+) -> None:
+    teacher: Any = spacy.load(model)
+    teacher.get_pipe("span_biaffine").cfg["spans_key"] = "one"
+    teacher.add_pipe("span_ensemble", config={"members": ["one"]})
+    teacher.to_disk(tmp_path / "ensemble")
+    run(*words(str(tmp_path / "ensemble"), read, student, tmp_path / "out"))
+    config = load_config(tmp_path / "out" / "config.cfg", interpolate=True)
+    assert config["corpora"]["train"]["labels"] == ["GPE", "ORG", "PER"]
+
+
+def test_teacher_that_names_no_labels_knows_all(model: str) -> None:
+    teacher = SpanAnnotator(model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SpanRecognizer, "labels", ())
+        assert taught_by(teacher) == ("ents", None)
 
 
 def test_gold_is_optional(
