@@ -59,6 +59,18 @@ def test_pool_may_have_fewer_documents_and_be_a_corpus(
     assert names == {"selection.jsonl", "doccano.jsonl"}
 
 
+def test_labels_of_an_ensemble_have_weights(
+    model: str, texts: Path, tmp_path: Path
+) -> None:
+    nlp: Any = spacy.load(model)
+    nlp.get_pipe("span_biaffine").cfg["spans_key"] = "one"
+    nlp.add_pipe("span_ensemble", config={"members": ["one"]})
+    nlp.to_disk(tmp_path / "ensemble")
+    words: Any = ("select", texts, "--lines", "-m", tmp_path / "ensemble", "-n", 1)
+    run(*words, "-o", tmp_path / "out", "--weights", "PER=2")
+    assert "SP188" in run(*words, "-o", tmp_path / "no", "--weights", "CITY=3", code=1)
+
+
 def test_empty_selections_and_wrong_weights_are_messages(
     model: str, texts: Path, tmp_path: Path
 ) -> None:
