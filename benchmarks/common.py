@@ -39,6 +39,8 @@ SUGGESTER = {
     "min_size": 1,
     "max_size": 12,
 }
+# The usual highest learning rates; that of the head is also that of a whole CNN.
+HEAD_RATE, ENCODER_RATE = 1e-3, 5e-5
 # spaCy's ner reads and writes `doc.ents`.
 ENTS_TO_SPANS = "ents_to_spans"
 
@@ -176,7 +178,7 @@ def falling_rates(
     nlp: Language,
     encoder: str,
     n_steps: int,
-    head_rate: float = 1e-3,
+    head_rate: float = HEAD_RATE,
     factor: float = 1.0,
 ) -> Optimizer:
     """Make the optimizer for an encoder, with learning rates that decay to 0.
@@ -184,7 +186,7 @@ def falling_rates(
     head_rate (float): the highest rate of the head; with a CNN, of all weights.
     factor (float): of all rates.
     RETURNS (Optimizer): spaCy's Adam for the CNN; for a pretrained encoder, AdamW with
-        5e-5 for the encoder and 10 % warm-up.
+        `ENCODER_RATE` for the encoder and 10 % warm-up.
     """
     head = factor * head_rate
     if encoder == "cnn":
@@ -193,7 +195,7 @@ def falling_rates(
         return optimizer
     warm_up = n_steps // 10
     return make_adamw(
-        encoder=warmup_linear(factor * 5e-5, warm_up, n_steps),
+        encoder=warmup_linear(factor * ENCODER_RATE, warm_up, n_steps),
         head=warmup_linear(head, warm_up, n_steps),
     )
 

@@ -147,16 +147,11 @@ def show(rows: Sequence[Dict[str, Any]]) -> None:
         mine = [row for row in rows if row["model"] == model]
         for way in dict.fromkeys(row["way"] for row in mine):
             found = [row for row in mine if row["way"] == way]
-            cells = {name: _cell(found, name) for name in ("p", "r", "f", "tuned")}
+            names = ("p", "r", "f", "tuned")
+            p, r, f, tuned = (mean_of_runs([x[name] for x in found]) for name in names)
             losses = [_share_of_loss(mine, way, name) for name in ("f", "tuned")]
-            p, r, f, tuned = cells.values()
             lines.append([model, way, p, r, f, losses[0], tuned, losses[1]])
     print(table(lines, header=header, divider=True))
-
-
-def _cell(rows: Sequence[Dict[str, Any]], name: str) -> str:
-    """RETURNS (str): the mean of a score, and its standard deviation."""
-    return mean_of_runs([row[name] for row in rows])
 
 
 def _share_of_loss(rows: Sequence[Dict[str, Any]], way: str, name: str) -> str:

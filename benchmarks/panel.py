@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import typer
+from common import ENCODER_RATE, HEAD_RATE
 from corpora import CORPORA
 from measuring import describe_machine, in_fresh_process
 from options import DATA
@@ -99,7 +100,8 @@ def describe(budget: Dict[str, Any]) -> str:
     if budget["max_sentences"]:
         text += "; at most {max_sentences:,} sentences for training and for dev"
     text += ". The highest learning rate is {head:g}, and that of MiniLM {encoder:g}"
-    highest = {"head": 1e-3 * budget["rates"], "encoder": 5e-5 * budget["rates"]}
+    factor = budget["rates"]
+    highest = {"head": factor * HEAD_RATE, "encoder": factor * ENCODER_RATE}
     return text.format(**budget, **highest)
 
 

@@ -28,7 +28,15 @@ from typing import (
 
 import typer
 from adversarial import adversarial
-from common import SPANS_KEY, build_pipeline, start_training, take_steps, to_examples
+from common import (
+    ENCODER_RATE,
+    HEAD_RATE,
+    SPANS_KEY,
+    build_pipeline,
+    start_training,
+    take_steps,
+    to_examples,
+)
 from corpora import CORPORA
 from dev_thresholds import score_tuned
 from measuring import clock, in_fresh_process
@@ -125,8 +133,9 @@ def read_examples(run: OptionRun, nlp: Language, data: Path) -> Examples:
 def make_optimizer(run: OptionRun, n_steps: int) -> Any:
     """RETURNS (AdamW): with the rates of the panel."""
     option = OPTIONS[run.option]
-    warm_up, encoder = (0, 1e-3) if run.encoder == "cnn" else (n_steps // 10, 5e-5)
-    usual = {"encoder": encoder, "head": 1e-3}
+    is_cnn = run.encoder == "cnn"
+    warm_up = 0 if is_cnn else n_steps // 10
+    usual = {"encoder": HEAD_RATE if is_cnn else ENCODER_RATE, "head": HEAD_RATE}
     rates: Dict[str, Any] = {k: v * option.rates.get(k, 1.0) for k, v in usual.items()}
     if option.falling:
         rates = {k: warmup_linear(rate, warm_up, n_steps) for k, rate in rates.items()}

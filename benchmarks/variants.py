@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 import srsly
 import typer
 from accuracy import SCORES, measure
-from common import read_settings
+from common import HEAD_RATE, read_settings
 from measuring import in_fresh_process, write_json
 from options import DATA
 
@@ -27,7 +27,7 @@ HEADER = ("variant", "seeds", *SCORES, "reference", "s")
 # Keys of a row that are not arguments of `measure`.
 NOT_MEASURED = ("paper", "reference")
 # What `measure` needs and a row need not say.
-USUAL: Tree = {"batch_size": 8, "head_rate": 1e-3, "share": 1.0, "later": []}
+USUAL: Tree = {"batch_size": 8, "head_rate": HEAD_RATE, "share": 1.0, "later": []}
 
 
 class Variant(NamedTuple):

@@ -89,11 +89,12 @@ def test_ensemble_teaches_that_other_spans_are_none(
     assert config["corpora"]["train"]["labels"] == ["GPE", "ORG", "PER"]
 
 
-def test_teacher_that_names_no_labels_knows_all(model: str) -> None:
+def test_teacher_that_names_no_labels_knows_all(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     teacher = SpanAnnotator(model)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SpanRecognizer, "labels", ())
-        assert taught_by(teacher) == ("ents", None)
+    monkeypatch.setattr(SpanRecognizer, "labels", ())
+    assert taught_by(teacher) == ("ents", None)
 
 
 def test_gold_is_optional(
