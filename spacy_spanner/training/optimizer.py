@@ -7,8 +7,6 @@ treated alike, with torch's fused kernel.
 """
 
 import math
-import warnings
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import (
     Any,
@@ -28,33 +26,16 @@ from thinc.types import FloatsXd
 from thinc.util import torch2xp
 from torch import Tensor
 
-from ..errors import Errors, Warnings
+from ..errors import Errors
 from ..internals import internal
 from ..layers.devices import set_to_zero, view_of
 from ..settings import Rule, at_least, fraction, is_number, require, yes_or_no
 from .averages import Averages
-from .frozen import Learned, frozen_keys, gradients
-from .groups import (
-    Group,
-    Schedule,
-    default_groups,
-    find_group,
-    group_of,
-    not_negative,
-    read_groups,
-)
+from .frozen import Learned, gradients
+from .groups import Group, Schedule, default_groups, not_negative, read_groups
 from .kernels import State, gradient_norm, take_step
-from .layer_rates import layer_factors
-from .owners import (
-    ENCODER,
-    HEAD,
-    Key,
-    Named,
-    Owner,
-    components_around,
-    owners_of,
-    running_update,
-)
+from .owners import HEAD, Key, running_update
+from .plans import ModelPlan, Plans
 
 share = Rule(
     "a number above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1
@@ -114,26 +95,6 @@ def make_adamw(
     )
 
 
-@dataclass
-class ModelPlan:
-    """What an optimizer knows about a model; it holds no reference to the model.
-
-    owners (Dict[Key, Owner]): by key, in the order of updates.
-    groups (Dict[Key, Group]): of the tensors that were updated.
-    layers (Dict[Key, float]): factors on the rates of the layers of an encoder.
-    frozen (Set[Key]): tensors without updates in this step.
-    factor (float): factor on the gradients of this step.
-    due (Set[Key]): tensors that were updated, and that Thinc will still pass.
-    """
-
-    owners: Dict[Key, Owner] = field(default_factory=dict)
-    groups: Dict[Key, Group] = field(default_factory=dict)
-    layers: Dict[Key, float] = field(default_factory=dict)
-    frozen: Set[Key] = field(default_factory=set)
-    factor: float = 1.0
-    due: Set[Key] = field(default_factory=set)
-
-
 class AdamW(Optimizer):
     """Thinc's optimizer interface on torch's fused AdamW.
 
@@ -168,11 +129,9 @@ class AdamW(Optimizer):
             grad_clip=grad_clip,
             use_averages=False,
         )
-        self.groups, self.moving, self.layer_decay = groups, moving, layer_decay
+        self.moving = moving
         self.states: Dict[Key, State] = {}
-        self._patterns_to_check = {group.name for group in groups if group.pattern}
-        self._layers_to_check = layer_decay < 1
-        self._plans: Dict[int, ModelPlan] = {}  # by id of the model
+        self._plans = Plans(groups, layer_decay=layer_decay)
         set_rate = internal(self, "_set_attr_or_schedule")
         for group in groups:
             set_rate(_rate_name(group.name), group.learn_rate)
@@ -193,8 +152,7 @@ class AdamW(Optimizer):
     def step_schedules(self) -> None:
         """Advance every learning rate by one step."""
         super().step_schedules()
-        for plan in self._plans.values():
-            plan.due.clear()
+        self._plans.end_step()
         self._show_rate()
 
     def __call__(
@@ -217,7 +175,7 @@ class AdamW(Optimizer):
             SP147 for a gradient that is not finite.
         """
         model, call = running_update(key[1])
-        plan = self._plans.setdefault(model.id, ModelPlan())
+        plan = self._plans.of(model)
         # Every tensor with a gradient comes once in each step.
         if key not in plan.due:
             updated = self._take_step(plan, model, key, call, lr_scale)
@@ -241,10 +199,11 @@ class AdamW(Optimizer):
         RETURNS (Dict[Key, Tensor]): the updated tensors.
         """
         found = list(gradients(model))
-        self._begin_step(plan, model, key, call, [one.key for one in found])
+        keys = {key, *(one.key for one in found)}
+        self._forget(self._plans.begin_step(model, call, keys))
         learning = [one for one in found if self._learns(plan, one.key)]
-        plan.factor = self._factor(learning, plan.owners[key].component)
-        self._move(plan, learning, lr_scale)
+        factor = self._factor(learning, plan.owners[key].component)
+        self._move(plan, learning, factor, lr_scale)
         if self.moving is not None:
             self.moving.know(model)
             self.moving.update(learning, self.nr_update)
@@ -271,22 +230,28 @@ class AdamW(Optimizer):
         return min(1.0, self.grad_clip / (norm + 1e-6))
 
     def _move(
-        self, plan: ModelPlan, learning: Sequence[Learned], lr_scale: float
+        self,
+        plan: ModelPlan,
+        learning: Sequence[Learned],
+        factor: float,
+        lr_scale: float,
     ) -> None:
-        """Update tensors, those with the same rate, decay, device and type at once."""
+        """Update tensors, those with the same rate, decay, device and type at once.
+
+        factor (float): on the gradients.
+        """
         groups: Dict[Tuple, List[Learned]] = {}
         for one in learning:
-            owner, group = plan.owners[one.key], self._group(plan, one.key)
-            decay = group.decay_of(one.weights.ndim, owner)
-            factor = plan.layers.get(one.key, 1.0) if group.name == ENCODER else 1.0
-            rate = factor * getattr(self, _rate_name(group.name))
+            group = plan.groups[one.key]
+            decay = group.decay_of(one.weights.ndim, plan.owners[one.key])
+            rate = getattr(self, _rate_name(group.name)) * plan.layer_factor(one.key)
             place = rate, decay, one.weights.device, one.weights.dtype
             groups.setdefault(place, []).append(one)
         scales: Dict[torch.device, Optional[Tensor]] = {}
         for (rate, decay, device, _), members in groups.items():
             if device not in scales:
-                scale = torch.tensor(1 / plan.factor).to(device)
-                scales[device] = None if plan.factor == 1.0 else scale
+                scale = torch.tensor(1 / factor).to(device)
+                scales[device] = None if factor == 1.0 else scale
             take_step(
                 members,
                 self.states,
@@ -298,76 +263,19 @@ class AdamW(Optimizer):
                 eps=self.eps,
             )
 
-    def _begin_step(
-        self,
-        plan: ModelPlan,
-        model: Model,
-        key: Key,
-        call: FrameType,
-        keys: Sequence[Key],
-    ) -> None:
-        """Find the owners of all tensors, and which of them are frozen.
-
-        keys (Sequence[Key]): of the tensors with a gradient.
-        """
-        if self._patterns_to_check and plan.owners:
-            self._check_patterns(components_around(model, call))
-        if self._layers_to_check and plan.owners:
-            self._check_layers()
-        if not {key, *keys} <= plan.owners.keys():
-            before = plan.owners.keys()
-            plan.owners = owners_of(model, components_around(model, call))
-            plan.groups.clear()
-            plan.layers = {}
-            if self.layer_decay < 1:
-                plan.layers = layer_factors(plan.owners, self.layer_decay)
-            self._forget(before - plan.owners.keys())
-        if key not in plan.owners:
-            raise ValueError(Errors.SP023.format(tensor=key[1], model=model.name))
-        plan.frozen = frozen_keys(model)
-
     def _forget(self, keys: Set[Key]) -> None:
-        """Free the states of tensors that no model has any more, such as those of a
-        head that was adapted to other labels.
-        """
-        known = [plan.owners for plan in self._plans.values()]
+        """Free the states of tensors that no model has any more."""
         for key in keys:
-            if not any(key in owners for owners in known):
-                self.states.pop(key, None)
-                self.nr_update.pop(key, None)
-                if self.moving is not None:
-                    self.moving.of.pop(key, None)
+            self.states.pop(key, None)
+            self.nr_update.pop(key, None)
+            if self.moving is not None:
+                self.moving.of.pop(key, None)
 
     def _learns(self, plan: ModelPlan, key: Key) -> bool:
         """RETURNS (bool): whether a tensor is updated in this step."""
         if key in plan.frozen:
             return False
-        return self.nr_update[key] >= self._group(plan, key).frozen_steps
-
-    def _group(self, plan: ModelPlan, key: Key) -> Group:
-        if key not in plan.groups:
-            plan.groups[key] = group_of(self.groups, plan.owners[key])
-        return plan.groups[key]
-
-    def _check_patterns(self, components: Sequence[Named]) -> None:
-        """Warn once, in the second step, about patterns that match no tensor."""
-        # Frozen tensors count too, although they have no gradient and are never passed.
-        models = [getattr(pipe, "model", None) for _, pipe in components]
-        owners = [plan.owners for plan in self._plans.values()]
-        owners += [owners_of(m, components) for m in models if isinstance(m, Model)]
-        found = [find_group(self.groups, o) for known in owners for o in known.values()]
-        fitting = {group.name for group in found if group is not None}
-        unused, self._patterns_to_check = self._patterns_to_check - fitting, set()
-        if unused:
-            message = Warnings.SW006.format(groups=", ".join(sorted(unused)))
-            warnings.warn(message, stacklevel=4)
-
-    def _check_layers(self) -> None:
-        """Warn once, in the second step, if no encoder has numbered layers."""
-        self._layers_to_check = False
-        if not any(plan.layers for plan in self._plans.values()):
-            message = Warnings.SW010.format(value=self.layer_decay)
-            warnings.warn(message, stacklevel=5)
+        return self.nr_update[key] >= plan.groups[key].frozen_steps
 
 
 def _shares_memory(array: FloatsXd, tensor: Tensor) -> bool:
