@@ -11,15 +11,14 @@ import pytest
 from spacy_spanner.files import (
     Draft,
     locked,
-    naming_output,
     new_folder,
     read_json,
-    require_writable,
     staged_file,
     staged_folder,
     write_json,
     write_text,
 )
+from spacy_spanner.outputs import naming_output, require_writable
 
 
 def names(folder: Path) -> List[str]:

@@ -211,7 +211,8 @@ def stats_cli(
     its windows and, for models with seed spans, on the widths of the seeds.
     """
     from ..corpus.statistics import Reach
-    from ..files import require_writable, write_text
+    from ..files import write_text
+    from ..outputs import require_writable
 
     with plain_errors():
         if output is not None:

@@ -154,15 +154,15 @@ def tune_cli(
 
     Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
-    from .. import files
+    from .. import files, outputs
     from ..evaluation.tuning import Goal, tune
 
     goal = Goal(beta, precision, per_label, temperature)
     with ready(gpu_id, code_path):
         if not force:
-            files.require_absent(output)  # fail early
-        files.require_apart(output, filter(None, [dev, test]))
-        files.require_writable(output, folder=True, whole=True)
+            outputs.require_absent(output)  # fail early
+        outputs.require_apart(output, filter(None, [dev, test]))
+        outputs.require_writable(output, folder=True, whole=True)
         nlp = load_model(model)
         found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
         with files.new_folder(output, force=force) as folder:
@@ -208,7 +208,8 @@ def model_card_cli(
     `spacy package` adds the README.md of a pipeline's folder to the package.
     """
     from ..evaluation.card import render_card
-    from ..files import require_absent, require_writable, write_text
+    from ..files import write_text
+    from ..outputs import require_absent, require_writable
 
     with ready(code=code_path):
         if output is not None:

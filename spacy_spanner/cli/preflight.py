@@ -48,7 +48,7 @@ def init_config_cli(
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
-    from .. import files
+    from .. import files, outputs
     from ..preflight.languages import language_warning
     from ..preflight.starter_config import Wishes
 
@@ -58,11 +58,11 @@ def init_config_cli(
         checkpoint=checkpoint,
     )
     with plain_errors():
-        to_screen = output == files.STANDARD_OUTPUT
+        to_screen = output == outputs.STANDARD_OUTPUT
         if not to_screen:
-            files.require_writable(output, folder=False)
+            outputs.require_writable(output, folder=False)
             if not force:
-                files.require_absent(output)
+                outputs.require_absent(output)
         name = DEFAULT_NAME if to_screen else output.name
         text = text_of(wishes, recipe, dataset, name)
         warning = language_warning(encoder, lang)
@@ -128,8 +128,9 @@ def debug_data_cli(
     Settings of the config are overridden as in `spacy train`: --paths.train corpus.
     Exits with code 1 if training would fail or its scores would be meaningless.
     """
-    from ..files import require_writable, write_json
+    from ..files import write_json
     from ..jobs.spacy_commands import parse_config_overrides
+    from ..outputs import require_writable
     from ..preflight.data_check import debug_data
 
     with ready(code=code_path):

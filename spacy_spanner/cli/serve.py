@@ -59,9 +59,9 @@ def serve_cli(
     With --label-studio, the server is also an ML backend of Label Studio, and with
     --train-after it learns from submitted annotations. Needs the extra serve.
     """
-    from ..files import require_writable
     from ..jobs.serve.limits import Limits
     from ..jobs.serve.starting import Serving, run
+    from ..outputs import require_writable
 
     with plain_errors():
         if output is not None:

@@ -115,8 +115,8 @@ def ready(
 
     folder (Optional[Path]): output, which is checked first.
     """
-    from ..files import require_writable
     from ..jobs.spacy_commands import import_code, setup_gpu
+    from ..outputs import require_writable
 
     with plain_errors():
         if folder is not None:

@@ -43,11 +43,11 @@ def sweep_cli(
     only what is missing. Other settings are overridden as for `spacy train`.
     """
     from ..corpus.options import check_choice
-    from ..files import require_writable
     from ..jobs.search.search import Search, run_search
     from ..jobs.search.space import read_space
     from ..jobs.search.trials import Machine, Plan
     from ..jobs.spacy_commands import import_code, parse_config_overrides
+    from ..outputs import require_writable
 
     with plain_errors():
         check_choice("metric", metric, METRICS)

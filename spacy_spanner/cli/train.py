@@ -32,9 +32,9 @@ def train_parallel_cli(
     Settings are overridden as for `spacy train`. For several machines, start
     `-m spacy_spanner.jobs.parallel train` with torchrun.
     """
-    from ..files import require_writable
     from ..jobs.parallel.launching import launch_training
     from ..jobs.spacy_commands import parse_config_overrides
+    from ..outputs import require_writable
 
     parse_config_overrides(list(ctx.args))  # says what is wrong with them, once
     arguments: List[str] = [str(config), *ctx.args]

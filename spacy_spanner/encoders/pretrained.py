@@ -1,17 +1,14 @@
-"""A Hugging Face encoder with its tokenizer: load, run and store it."""
+"""A Hugging Face encoder with its tokenizer: load, hold and store it."""
 
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 import srsly
 import torch
 from thinc.api import Optimizer
 from thinc.util import get_torch_default_device
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import nn
 
 from ..errors import Errors
 from ..layers.devices import device_of
@@ -19,6 +16,7 @@ from ..layers.stored_state import read_message, require_values
 from ..layers.torch_shim import TorchShim, renew_id
 from ..settings import Rule, require
 from .fast.copies import Chosen, PredictionCopies
+from .pretrained_module import PretrainedEncoder
 from .sources import Origin, find_pretrained, naming_encoder, require_transformers
 from .stored_encoder import (
     build_transformer_of,
@@ -31,86 +29,11 @@ from .word_pieces import SpecialPieces, find_special_pieces, mark_words
 # Encoders with relative positions accept inputs of any length.
 UNLIMITED = 10**9
 AMPERE = (8, 0)  # compute capability
-# While a call collects the outputs of all layers, some versions of transformers (such
-# as 4.57) replace methods of the layers, which other threads would use.
-_collecting = Lock()
 # What `PretrainedShim.to_bytes` stores, and the beginning of names of the weights of
 # the transformer.
 STORED = {"weights": bytes, "prompts": int, "config": str, "tokenizer": dict}
 OWN = "transformer."
 FULL_PRECISION = Chosen()
-
-
-class PretrainedEncoder(nn.Module):
-    """Encode word pieces as the mean of the transformer's last layers.
-
-    Prompts are learned vectors that precede every segment as if they were pieces. They
-    are initialized with the embeddings of random pieces. The text keeps its usual
-    positions. All prompts share one position, so that the order of the labels has no
-    effect; it is not that of [CLS], where every input gets the same vector.
-    """
-
-    def __init__(self, transformer: Any, *, layers: int, n_prompts: int = 0) -> None:
-        """Wrap a transformer.
-
-        transformer (Any): a Hugging Face encoder.
-        layers (int): number of last layers to average.
-        n_prompts (int): number of learned vectors that precede every segment.
-        """
-        super().__init__()
-        self.transformer: Any = transformer
-        self.layers = layers
-        self.prompts: Optional[nn.Parameter] = None
-        parameters = signature(transformer.forward).parameters
-        self.takes_positions = "position_ids" in parameters
-        if n_prompts:
-            pieces = transformer.get_input_embeddings().weight.detach()
-            chosen = torch.randperm(len(pieces))[:n_prompts]
-            self.prompts = nn.Parameter(pieces[chosen].clone())
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Encode segments.
-
-        ids (Tensor): piece ids. (batch, piece)
-        mask (Tensor): True for real pieces. (batch, piece)
-        RETURNS (Tensor): (batch, prompt + piece, width)
-        """
-        inputs = {"input_ids": ids, "attention_mask": mask.long()}
-        if self.prompts is not None:
-            inputs = self._add_prompts(ids, mask, self.prompts)
-        if self.layers == 1:
-            output = self.transformer(**inputs, output_hidden_states=False)
-            return output.last_hidden_state
-        with _collecting:
-            output = self.transformer(**inputs, output_hidden_states=True)
-        return torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
-
-    def _add_prompts(
-        self, ids: Tensor, mask: Tensor, prompts: Tensor
-    ) -> Dict[str, Tensor]:
-        """RETURNS (Dict[str, Tensor]): inputs of the transformer, prompts first."""
-        n_rows, n_prompts = len(ids), len(prompts)
-        pieces = self.transformer.get_input_embeddings()(ids)
-        prompts = prompts.to(pieces.dtype).expand(n_rows, -1, -1)
-        inputs = {
-            "inputs_embeds": torch.cat([prompts, pieces], dim=1),
-            "attention_mask": F.pad(mask.long(), (n_prompts, 0), value=1),
-        }
-        if self.takes_positions:
-            position = torch.arange(ids.shape[1], device=ids.device)
-            position = F.pad(position, (n_prompts, 0), value=1) + self.first_position
-            inputs["position_ids"] = position.expand(n_rows, -1)
-        return inputs
-
-    @property
-    def first_position(self) -> int:
-        """Position of the first piece; RoBERTa-like models count from the one after
-        the position of padding.
-        """
-        embeddings = getattr(self.transformer, "embeddings", None)
-        table = getattr(embeddings, "position_embeddings", None)
-        padding = getattr(table, "padding_idx", None)
-        return 0 if padding is None else int(padding) + 1
 
 
 def has_bfloat16(device: torch.device) -> bool:

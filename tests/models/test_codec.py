@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from spacy_spanner.models.codec import (
+from spacy_spanner.models.candidates import (
     Candidates,
-    SpanCodec,
     all_labels,
     best_labels,
     best_or_none,
     join,
     only_best_class,
 )
+from spacy_spanner.models.codec import SpanCodec
 from spacy_spanner.spans.table import Bools, SpanTable
 
 

@@ -8,7 +8,8 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 from spacy.util import get_package_path, is_package
 
 from ...errors import Errors
-from ...files import read_json, require_absent, write_text
+from ...files import read_json, write_text
+from ...outputs import require_absent
 from ..run.digests import digest
 from .annotator import SpanAnnotator
 from .messages import Fields, Part, Report

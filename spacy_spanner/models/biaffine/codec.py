@@ -22,17 +22,15 @@ from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_
 from ..blocks.cells import span_columns
 from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import to_device
-from ..codec import (
+from ..candidates import (
     DECISIONS,
     Candidates,
-    Pass,
-    SpanCodec,
-    WindowBatch,
     all_labels,
     best_labels,
     join,
     only_best_class,
 )
+from ..codec import Pass, SpanCodec, WindowBatch
 from .smoothing import hard_boundaries, smooth_boundaries
 
 

@@ -4,16 +4,13 @@ In training, gold spans are repeated and moved by noise of a random strength, an
 module learns to restore them. In prediction, pure noise is denoised in steps.
 """
 
-import warnings
 from dataclasses import dataclass
-from functools import cache
 from typing import Dict, Optional, Sequence, Tuple, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...errors import Warnings
 from ...settings import (
     above_0,
     at_least,
@@ -28,7 +25,8 @@ from ...spans.table import Bools, Ints, SpanTable
 from ..blocks.constants import constant
 from ..blocks.divergence import Scored
 from ..blocks.padded_rows import GoldTensors, to_device
-from ..codec import Candidates, Pass, SpanCodec, WindowBatch, best_labels, join
+from ..candidates import Candidates, best_labels, join
+from ..codec import Pass, SpanCodec, WindowBatch
 from .loss import (
     PADDED,
     boundary_distances,
@@ -46,9 +44,8 @@ from .noise import (
     SCHEDULES,
     Signal,
     TokenSpans,
-    add_noise,
     join_spans,
-    moves_of,
+    noise_of_training,
 )
 from .proposals import (
     BOUNDARY_CHOICES,
@@ -56,14 +53,13 @@ from .proposals import (
     SCORES,
     Proposals,
     class_probabilities,
-    first_of_equals,
     in_order,
-    label_scores,
     propose,
+    score_steps,
     without_repeats,
 )
 from .sampling import sample, signal_table, timesteps
-from .targets import EXPANSIONS, DiffusionTargets, make_targets
+from .targets import EXPANSIONS, DiffusionTargets, make_targets, warn_of_few_spans
 from .tokens import Moments, TokenMemory
 
 # Spans that are denoised at once in prediction, so that memory does not grow with the
@@ -149,8 +145,7 @@ class DiffusionCodec(SpanCodec):
         RETURNS (DiffusionTargets): windows × draws rows.
         """
         gold = [self.learnable(spans) for spans in gold]
-        if any(spans.n_spans > self.spans for spans in gold):
-            _warn_of_few_spans(self.spans)
+        warn_of_few_spans(gold, self.spans)
         return make_targets(
             gold,
             lengths,
@@ -187,7 +182,8 @@ class DiffusionCodec(SpanCodec):
         placed = to_device(columns, batch.vectors.device)
         gold, time = GoldTensors(*placed[:4]), placed[4]
         lengths = batch.sizes.repeat_interleave(self.draws)
-        noisy = self._add_noise(placed[5:], lengths)
+        replaces = self.expansion == "gaussian"
+        noisy = noise_of_training(self.signal, placed[5:], lengths, replaces)
         memory = module.encode(batch).repeat(self.draws)
         proposals = self._denoise(module, memory, noisy, module.moments(memory, time))
         spans = proposals.ordered
@@ -209,22 +205,6 @@ class DiffusionCodec(SpanCodec):
             Scored(classes, (target != PADDED) / self.draws),
         ]
         return Pass(loss / self.draws, scored, (spans, target))
-
-    def _add_noise(self, columns: Sequence[Tensor], lengths: Tensor) -> TokenSpans:
-        """Add noise to the spans of training.
-
-        columns (Sequence[Tensor]): start, last, is_gold and noise of the targets, and
-            the share of the signal in each window.
-        RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)
-        """
-        start, last, is_gold, noise, share = columns
-        moves = moves_of(lengths)
-        clean = self.signal.of_tokens(start, last, moves)
-        noisy = add_noise(clean, noise, share)
-        if self.expansion == "gaussian":
-            # The sum of a Gaussian number and Gaussian noise is such a number, too.
-            noisy = noisy.where(is_gold[:, :, None], noise)
-        return self.signal.to_tokens(noisy, moves)
 
     def _denoise(
         self,
@@ -317,14 +297,4 @@ class DiffusionCodec(SpanCodec):
         steps = [
             (one, module.classify(memory, one.state, one.ordered)) for one in found
         ]
-        spans = join_spans(*(one.spans for one, _ in steps))
-        scores = torch.cat([label_scores(*step, self.score) for step in steps], dim=1)
-        n_tokens = memory.mask.shape[1]
-        chosen = first_of_equals(spans, scores.amax(dim=-1), n_tokens)
-        return spans, scores, chosen & (spans.start <= spans.last)
-
-
-@cache
-def _warn_of_few_spans(n_spans: int) -> None:
-    """Warn once for each setting."""
-    warnings.warn(Warnings.SW040.format(spans=n_spans))
+        return score_steps(steps, self.score, memory.mask.shape[1])

@@ -11,7 +11,7 @@ all numbers mean it.
 
 import math
 from itertools import pairwise
-from typing import List, NamedTuple, Tuple, Union
+from typing import List, NamedTuple, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -151,6 +151,26 @@ def add_noise(signal: Tensor, noise: Tensor, share: Tensor) -> Tensor:
     """
     share = share[:, None, None]
     return share.sqrt() * signal + (1 - share).sqrt() * noise
+
+
+def noise_of_training(
+    signal: Signal, columns: Sequence[Tensor], lengths: Tensor, replaces: bool
+) -> TokenSpans:
+    """Add noise to the spans of training.
+
+    columns (Sequence[Tensor]): start, last, is_gold and noise of the targets, and the
+        share of the signal in each window.
+    lengths (Tensor): tokens of the windows. Shape: (batch,)
+    replaces (bool): whether spans that are not gold are noise alone: the sum of a
+        Gaussian number and Gaussian noise is such a number, too.
+    RETURNS (TokenSpans): the spans of x_t, rounded to tokens. (batch, span)
+    """
+    start, last, is_gold, noise, share = columns
+    moves = moves_of(lengths)
+    noisy = add_noise(signal.of_tokens(start, last, moves), noise, share)
+    if replaces:
+        noisy = noisy.where(is_gold[:, :, None], noise)
+    return signal.to_tokens(noisy, moves)
 
 
 def denoise_step(

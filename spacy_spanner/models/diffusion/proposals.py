@@ -1,12 +1,12 @@
 """The spans that pointers propose, their scores, and their repeats."""
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple, Sequence, Tuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .noise import TokenSpans
+from .noise import TokenSpans, join_spans
 
 SCORES = ("class", "mean")
 BOUNDARY_CHOICES = ("pair", "each")
@@ -143,3 +143,20 @@ def first_of_equals(spans: TokenSpans, score: Tensor, n_tokens: int) -> Tensor:
     rival = position.where(score >= best.gather(1, cell), n_spans)
     first = cell.new_full(shape, n_spans).scatter_reduce(1, cell, rival, "amin")
     return position == first.gather(1, cell)
+
+
+def score_steps(
+    steps: Sequence[Tuple[Proposals, Tensor]], kind: str, n_tokens: int
+) -> Tuple[TokenSpans, Tensor, Tensor]:
+    """Collect the proposals of several denoising steps.
+
+    steps (Sequence[Tuple[Proposals, Tensor]]): proposals, and scores of their classes.
+    kind (str): see `label_scores`.
+    RETURNS (Tuple[TokenSpans, Tensor, Tensor]): all spans, the scores of their labels,
+        and True for the best of equal spans that do not end before they start. Shapes:
+        (batch, span), (batch, span, label), (batch, span)
+    """
+    spans = join_spans(*(one.spans for one, _ in steps))
+    scores = torch.cat([label_scores(*step, kind) for step in steps], dim=1)
+    chosen = first_of_equals(spans, scores.amax(dim=-1), n_tokens)
+    return spans, scores, chosen & (spans.start <= spans.last)

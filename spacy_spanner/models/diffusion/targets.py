@@ -1,9 +1,12 @@
 """Gold spans to the clean spans, noise and timesteps of training. Numpy only."""
 
+import warnings
+from functools import cache
 from typing import Any, List, NamedTuple, Sequence
 
 import numpy as np
 
+from ...errors import Warnings
 from ...spans.layouts import PaddedGold, pad_gold
 from ...spans.table import Bools, Floats, Ints, SpanTable
 
@@ -116,3 +119,17 @@ def make_targets(
     noise = rng.standard_normal((len(lengths), n_spans, 2), dtype=np.float32)
     time = rng.integers(n_steps, size=len(lengths))
     return DiffusionTargets(table, *clean, noise, time)
+
+
+def warn_of_few_spans(gold: Sequence[SpanTable], n_spans: int) -> None:
+    """Warn if prediction cannot find all spans of a window.
+
+    n_spans (int): K in prediction.
+    """
+    if any(spans.n_spans > n_spans for spans in gold):
+        _warn_once(n_spans)
+
+
+@cache
+def _warn_once(n_spans: int) -> None:
+    warnings.warn(Warnings.SW040.format(spans=n_spans))

@@ -1,6 +1,6 @@
 """Spans on the device: the gold that they fit best, and moving their boundaries."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 import torch
@@ -9,8 +9,6 @@ from torch.nn import functional as F
 
 from ...spans.table import Ints
 from ..blocks.constants import constant
-from ..blocks.padded_rows import to_device
-from .assignment import SeedTargets
 from .module import Spans
 
 
@@ -29,19 +27,6 @@ def overlap(start: Tensor, end: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     return shared / hull.clamp(min=1)
 
 
-def soft_weights(iou: Tensor, positive: Tensor, eta: float) -> Tensor:
-    """Weigh examples by how clear they are (Equation 11).
-
-    iou (Tensor): of each span with the gold span that it fits best. Shape: (span,)
-    positive (Tensor): whether it counts as an entity. Shape: (span,)
-    eta (float): η; 0 gives every example the weight 1.
-    RETURNS (Tensor): IoU^η for positives, (1 - IoU)^η for negatives. Shape: (span,)
-    """
-    if not eta:
-        return torch.ones_like(iou)
-    return iou.where(positive, 1 - iou) ** eta
-
-
 def best_fit(spans: Spans, gold: Tensor) -> Tuple[Tensor, Tensor]:
     """Pair spans with the gold span of their window that they overlap most.
 
@@ -53,52 +38,6 @@ def best_fit(spans: Spans, gold: Tensor) -> Tuple[Tensor, Tensor]:
     fit = overlap(spans.start[:, None], spans.last[:, None] + 1, start, end)
     iou, best = fit.clamp(min=0).max(dim=1)
     return iou, label.gather(1, best[:, None])[:, 0]
-
-
-class Examples(NamedTuple):
-    """Seeds in training, with the gold span that each fits best.
-
-    numbers (Tensor): window, start and last of the seed, start and end of the gold
-        span, and whether that fits well enough. Shape: (6, seed)
-    weight (Tensor): see `soft_weights`. Shape: (seed,)
-    """
-
-    numbers: Tensor
-    weight: Tensor
-
-    @property
-    def spans(self) -> Spans:
-        """The seeds."""
-        return Spans(*self.numbers[:3])
-
-    @property
-    def positive(self) -> Tensor:
-        """Whether the gold span fits well enough. Shape: (seed,)"""
-        return self.numbers[5].bool()
-
-    def take(self, rows: Tensor) -> "Examples":
-        """RETURNS (Examples): the rows with these numbers."""
-        numbers = self.numbers.index_select(1, rows)
-        return Examples(numbers, self.weight.index_select(0, rows))
-
-
-def place_examples(
-    targets: SeedTargets, device: torch.device, eta: float
-) -> Tuple[Tensor, Examples]:
-    """Pair the seeds of training with the gold that they fit best.
-
-    device (torch.device): where to compare them, to which all is copied at once.
-    eta (float): see `soft_weights`.
-    RETURNS (Tuple[Tensor, Examples]): the gold as in `best_fit`, and an example for
-        each seed.
-    """
-    grid, seeds, positive = targets.grid, targets.seeds, targets.positive
-    row = seeds.window, targets.gold
-    numbers = np.stack([*seeds, grid.start[row], grid.end[row], positive])
-    weight = soft_weights(torch.as_tensor(targets.iou), torch.as_tensor(positive), eta)
-    gold = np.stack([grid.start, grid.end, grid.label])
-    placed, *columns = to_device([gold, numbers, weight.numpy()], device)
-    return placed, Examples(*columns)
 
 
 def adjust(spans: Spans, offsets: Tensor, lengths: Tensor) -> Spans:
@@ -149,25 +88,3 @@ def distinct_or_marked(spans: Spans, n_tokens: int) -> Tuple[Spans, Optional[Ten
 def _keys(spans: Spans, n_tokens: int) -> Tensor:
     """RETURNS (Tensor): a number for each span, in their order. (span,)"""
     return (spans.window * n_tokens + spans.start) * n_tokens + spans.last
-
-
-def regression_loss(
-    spans: Spans, offsets: Tensor, start: Tensor, end: Tensor, weight: Tensor
-) -> Tensor:
-    """Compare moved spans with gold: smooth L1 of both offsets, and 1 - overlap.
-
-    spans (Spans): positive seeds. Columns: (span,)
-    offsets (Tensor): as predicted, not rounded. Shape: (span, 2)
-    start, end (Tensor): the gold span of each. Shape: (span,)
-    weight (Tensor): (span,)
-    RETURNS (Tensor): the weighted sum (Equations 14 and 15), a scalar.
-    """
-    moved_start = spans.start + offsets[:, 0]
-    moved_end = spans.last + 1 + offsets[:, 1]
-    distance = F.smooth_l1_loss(
-        offsets,
-        torch.stack([start - spans.start, end - spans.last - 1], 1).to(offsets),
-        reduction="none",
-    ).sum(dim=1)  # (span,)
-    shared = overlap(moved_start, moved_end, start.to(offsets), end.to(offsets))
-    return (weight * (distance + 1 - shared)).sum()

@@ -6,7 +6,7 @@ the adjusted spans are classified. Greek letters are those of the paper.
 
 import logging
 from dataclasses import dataclass
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
+from typing import Dict, List, NamedTuple, Optional, Sequence, cast
 
 import numpy as np
 from torch import Tensor, nn
@@ -24,21 +24,19 @@ from ...settings import (
 from ...spans.layouts import pad_gold
 from ...spans.overlap import first_labels, repeats
 from ...spans.table import Bools, Floats, Ints, SpanTable
-from ..blocks.cell_losses import focal_binary_cross_entropy, focal_cross_entropy
+from ..blocks.cell_losses import focal_cross_entropy
 from ..blocks.cells import span_columns
 from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import rows_of, to_device
-from ..codec import (
+from ..candidates import (
     DECISIONS,
     NO_SPAN,
     Candidates,
-    Pass,
-    SpanCodec,
-    WindowBatch,
     best_labels,
     best_or_none,
     only_best_class,
 )
+from ..codec import Pass, SpanCodec, WindowBatch
 from .assignment import (
     SeedTargets,
     add_gold,
@@ -49,15 +47,8 @@ from .assignment import (
     missed_gold,
     with_nearest,
 )
-from .boundaries import (
-    Examples,
-    adjust,
-    best_fit,
-    distinct_or_marked,
-    place_examples,
-    regression_loss,
-    soft_weights,
-)
+from .boundaries import adjust, distinct_or_marked
+from .losses import class_targets, filter_loss, offset_loss, place_examples
 from .module import LocateLabelModule, SpanReader, Spans
 from .soft_nms import queued_soft_nms, soft_nms
 
@@ -223,27 +214,25 @@ class LocateLabelCodec(SpanCodec):
         that the earlier pass classified, which this one classifies, too.
         """
         reader: SpanReader = module(batch)
-        gold, examples = place_examples(
-            targets, reader.lengths.device, self.soft_examples
-        )
+        eta = self.soft_examples
+        gold, examples = place_examples(targets, reader.lengths.device, eta)
         loss, scored = reader.vectors.new_zeros(()), []
         if self.use_filter:
-            logits, positive = reader.filter(examples.spans), examples.positive
-            missing = batch.missing_at(*examples.spans)
-            if missing is not None:  # an entity of any label would be positive
-                missing = missing.amax(dim=-1)
-            loss += self.filter_weight * focal_binary_cross_entropy(
-                logits, positive, examples.weight, self.filter_focus, missing
+            logits = reader.filter(examples.spans)
+            loss += self.filter_weight * filter_loss(
+                logits, examples, batch, self.filter_focus
             )
             weight = self.filter_weight * examples.weight
             scored.append(yes_or_no_scores(logits, weight))
             if self.filter_in_training:
                 passing = logits.sigmoid() >= self.filter_threshold
-                examples = examples.take(rows_of(passing | positive))
+                examples = examples.take(rows_of(passing | examples.positive))
         spans, counts = examples.spans, None
         if self.use_regressor:
             offsets = reader.regress(spans)
-            loss += self.regressor_weight * self._offset_loss(examples, offsets)
+            loss += self.regressor_weight * offset_loss(
+                examples, offsets, weigh=self.weigh_offsets
+            )
             spans = adjust(spans, offsets.detach(), reader.lengths)
             if self.learn_once:
                 # As in prediction. If a span counted once for each seed that moves to
@@ -252,37 +241,13 @@ class LocateLabelCodec(SpanCodec):
         if earlier is not None:
             spans, counts = earlier.chosen
         classes = reader.classify(spans)
-        weight, own = self._class_loss(spans, classes, gold, batch, counts)
-        scored.append(Scored(classes, self.class_weight * weight))
-        return Pass(loss + self.class_weight * own, scored, (spans, counts))
-
-    def _offset_loss(self, examples: Examples, offsets: Tensor) -> Tensor:
-        """RETURNS (Tensor): loss of the offsets of positive examples, a scalar."""
-        # The others weigh nothing: a GPU would have to wait to leave them out.
-        weight = examples.numbers[5].float()
-        if self.weigh_offsets:
-            weight = examples.weight * weight
-        start, end = examples.numbers[3:5]
-        return regression_loss(examples.spans, offsets, start, end, weight)
-
-    def _class_loss(
-        self,
-        spans: Spans,
-        classes: Tensor,
-        gold: Tensor,
-        batch: WindowBatch,
-        counts: Optional[Tensor],
-    ) -> Tuple[Tensor, Tensor]:
-        """RETURNS (Tuple[Tensor, Tensor]): weights of adjusted spans (span,), and the
-        loss of their classes, a scalar.
-        """
-        iou, label = best_fit(spans, gold)
-        positive = (iou >= self.entity_iou) & (iou > 0)
-        weight = soft_weights(iou, positive, self.soft_examples)
+        target, weight = class_targets(spans, gold, self.entity_iou, eta)
         weight = weight if counts is None else weight * counts
-        target, missing = (label + 1) * positive, batch.missing_at(*spans)
-        loss = focal_cross_entropy(classes, target, weight, self.class_focus, missing)
-        return weight, loss
+        loss += self.class_weight * focal_cross_entropy(
+            classes, target, weight, self.class_focus, batch.missing_at(*spans)
+        )
+        scored.append(Scored(classes, self.class_weight * weight))
+        return Pass(loss, scored, (spans, counts))
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from ..blocks.padded_rows import rows_of
-from ..codec import Candidates, WindowBatch
+from ..candidates import Candidates
+from ..codec import WindowBatch
 from .fusion import Sides, SpanTypeFusion
 from .module import OffsetModule
 from .offsets import CENTER, OUT_OF_RANGE

@@ -8,7 +8,7 @@ from typing import Any, List
 import torch
 from torch import Tensor, nn
 
-from spacy_spanner.encoders.pretrained import PretrainedEncoder
+from spacy_spanner.encoders.pretrained_module import PretrainedEncoder
 
 
 class SelfChanging(nn.Module):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from spacy_spanner.models.codec import WindowBatch
-from spacy_spanner.models.diffusion import codec as codec_module
+from spacy_spanner.models.diffusion import targets as targets_module
 from spacy_spanner.models.diffusion.codec import DiffusionCodec
 from spacy_spanner.spans.table import SpanTable
 
@@ -107,7 +107,7 @@ def test_targets_leave_out_second_labels_of_a_span() -> None:
 
 
 def test_targets_warn_once_of_windows_with_more_gold_than_spans() -> None:
-    codec_module._warn_of_few_spans.cache_clear()
+    targets_module._warn_once.cache_clear()
     many: Rows = [(i, i + 1, 0) for i in range(5)]
     with pytest.warns(UserWarning, match="SW040.* 4 spans"):
         targets_of(DiffusionCodec(spans=4), [many], [5])

@@ -16,7 +16,7 @@ from spacy_spanner.corpus.formats.brackets import (
     BracketedSentence,
     read_documents,
 )
-from spacy_spanner.models.diffusion import codec
+from spacy_spanner.models.diffusion import targets
 
 from ...helpers import (
     NESTED,
@@ -147,7 +147,7 @@ def test_more_entities_than_train_spans_are_all_learned() -> None:
 
 
 def test_fewer_spans_than_entities_are_warned_of() -> None:
-    codec._warn_of_few_spans.cache_clear()
+    targets._warn_once.cache_clear()
     nlp = blank_pipeline(FACTORY, spans=2)
     with pytest.warns(UserWarning, match="SW040"):
         train(nlp, make_examples(nlp, NESTED), updates=1)

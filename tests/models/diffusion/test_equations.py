@@ -20,6 +20,7 @@ from spacy_spanner.models.diffusion.noise import (
     Signal,
     TokenSpans,
     add_noise,
+    noise_of_training,
     sampling_times,
     signal_shares,
 )
@@ -132,7 +133,8 @@ def test_section_4_1_gaussian_expansion_has_gold_once_and_gaussian_numbers() -> 
     length = torch.as_tensor(lengths)
     share = signal_table(codec.schedule, codec.timesteps)[quiet.time]
     columns = map(torch.as_tensor, (*quiet[2:6], share))
-    noisy = codec._add_noise(list(columns), length)
+    replaces = codec.expansion == "gaussian"
+    noisy = noise_of_training(codec.signal, list(columns), length, replaces)
     gaussian = codec.signal.to_tokens(torch.as_tensor(targets.noise), length)
     filled = torch.as_tensor(~targets.is_gold)
     assert torch.equal(noisy.start[filled], gaussian.start[filled])

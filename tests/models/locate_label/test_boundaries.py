@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_spanner.models.locate_label.boundaries import (
-    adjust,
-    distinct,
-    overlap,
-    regression_loss,
-    soft_weights,
-)
+from spacy_spanner.models.locate_label.boundaries import adjust, distinct, overlap
+from spacy_spanner.models.locate_label.losses import regression_loss, soft_weights
 from spacy_spanner.models.locate_label.module import Spans
 from spacy_spanner.spans.geometry import iou
 

@@ -15,12 +15,9 @@ from torch import Tensor
 
 from spacy_spanner.models.codec import WindowBatch
 from spacy_spanner.models.locate_label import soft_nms as module_of_nms
-from spacy_spanner.models.locate_label.boundaries import (
-    adjust,
-    regression_loss,
-    soft_weights,
-)
+from spacy_spanner.models.locate_label.boundaries import adjust
 from spacy_spanner.models.locate_label.codec import LocateLabelCodec
+from spacy_spanner.models.locate_label.losses import regression_loss, soft_weights
 from spacy_spanner.models.locate_label.module import (
     LocateLabelModule,
     LocateLabelSettings,

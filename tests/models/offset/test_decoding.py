@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_spanner.models.codec import Candidates
+from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.offset.decoding import (
     Pointers,
     collect_pointers,
