@@ -11,14 +11,13 @@ import json
 import re
 from collections import defaultdict
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from statistics import mean
 from typing import Any, Callable, Dict, List, Tuple
 
 import typer
+from example_picture import example_svg
 
-from spacy_spanner.evaluation.report.displacy import label_colors, render_sentence
 from spacy_spanner.evaluation.report.figures import style
 from spacy_spanner.evaluation.report.figures.analyses import sizes_figure
 from spacy_spanner.evaluation.report.figures.style import (
@@ -52,7 +51,6 @@ NAMED_BELOW = {
 }
 SYSTEM_COLORS = {"spancat": ORANGE, "ner": GREEN}  # all others are ours
 PRECISION_COLORS = {"float32": MUTED, "bfloat16": BLUE, "int8": ORANGE}
-EXAMPLE_WIDTH, EXAMPLE_HEIGHT = 560, 154
 
 
 @cache
@@ -212,54 +210,6 @@ def architecture_figure() -> Any:
     return figure
 
 
-# ---------------------------------------------------------------- example
-
-EXAMPLE = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
-viewBox="0 0 {width} {height}" role="img">
-<title>Nested entities with their scores</title>
-<style>
-div {{ --ink: #1b2530; --chip-ink: #10202b; --card: #ffffff; color: var(--ink); \
-font: 19px/1.7 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }}
-{css}
-</style>
-<rect x=".5" y=".5" width="{inner_width}" height="{inner_height}" rx="10" \
-fill="#ffffff" stroke="#dfe5ea"/>
-<foreignObject x="18" y="10" width="{text_width}" height="{inner_height}">
-<div xmlns="http://www.w3.org/1999/xhtml" class="sentence">{html}</div>
-</foreignObject>
-</svg>
-"""
-# The rules of the reports' style sheet that the sentences need.
-NEEDED = re.compile(r"^\.(token|bar|c\d+ ).*$", re.MULTILINE)
-# The reports' chips are small, because a report has many of them.
-LARGER = """\
-.token { padding-bottom: calc(var(--depth, 0) * 21px); }
-.bar { top: calc(1.62em + var(--line) * 21px); height: 6px; }
-.bar b { font-size: 12px; line-height: 16px; top: -5px; }"""
-
-
-def example_svg() -> str:
-    """RETURNS (str): a sentence with what a pipeline found, as in the reports."""
-    item = measured("example")
-    found = {"side": "predicted", "kind": "correct"}
-    spans = [{**span, **found} for span in item["spans"]]
-    colors = label_colors(sorted({span["label"] for span in spans}))
-    html = render_sentence({**item, "spans": spans}, colors, scores=True)
-    sheet = files("spacy_spanner.evaluation.report.assets") / "report.css"
-    css = "\n".join(found[0] for found in NEEDED.finditer(sheet.read_text("utf8")))
-    return EXAMPLE.format(
-        width=EXAMPLE_WIDTH,
-        height=EXAMPLE_HEIGHT,
-        inner_width=EXAMPLE_WIDTH - 1,
-        inner_height=EXAMPLE_HEIGHT - 1,
-        text_width=EXAMPLE_WIDTH - 36,
-        css=f"{css}\n{LARGER}",
-        # Browsers read SVG as XML.
-        html=html.replace("&nbsp;", "&#160;").replace("<wbr>", "<wbr/>"),
-    )
-
-
 # ---------------------------------------------------------------- writing
 
 FLAT = "Flat entities, mean of five corpora"
@@ -284,7 +234,7 @@ def to_dark(svg: str) -> str:
 
 def make_pictures() -> Dict[str, str]:
     """RETURNS (Dict[str, str]): all pictures as SVG, by file name."""
-    pictures = {"example": example_svg()}
+    pictures = {"example": example_svg(measured("example"))}
     for name, draw in FIGURES.items():
         pictures[name] = style.to_svg(draw())
     made = {f"{name}.svg": svg for name, svg in pictures.items()}

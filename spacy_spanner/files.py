@@ -1,7 +1,8 @@
 """Write files and folders atomically: completely or not at all.
 
 Everything is written under a hidden name first and renamed when it is complete. If the
-work is interrupted, the previous files stay. Errors name the output, see `outputs`.
+work is interrupted, the previous files stay. Errors name the output; see
+`output_checks`.
 """
 
 import errno
@@ -15,7 +16,7 @@ from typing import Any, ContextManager, Iterator, Optional, Union
 from uuid import uuid4
 
 from .errors import Errors
-from .outputs import naming_output, require_absent, require_path
+from .output_checks import naming_output, require_absent, require_path
 
 # Drafts have longer names than their targets, whose length is limited.
 MAX_NAME = 60

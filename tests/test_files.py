@@ -18,7 +18,7 @@ from spacy_spanner.files import (
     write_json,
     write_text,
 )
-from spacy_spanner.outputs import naming_output, require_writable
+from spacy_spanner.output_checks import naming_output, require_writable
 
 
 def names(folder: Path) -> List[str]:

@@ -1,6 +1,7 @@
 """The pages of the Python API, from docstrings."""
 
 import inspect
+from collections import ChainMap
 from configparser import ConfigParser
 from importlib import import_module
 from typing import Any, Dict, Iterator, List, Tuple
@@ -11,6 +12,7 @@ from links import ROOT
 
 import spacy_spanner
 
+PACKAGE = spacy_spanner.__name__
 HEAD = """\
 # Python API
 
@@ -80,9 +82,11 @@ def describe_class(name: str, thing: Any) -> List[str]:
 
 def own_members(thing: Any) -> Iterator[Tuple[str, Any]]:
     """YIELDS (Tuple[str, Any]): public methods and properties with a docstring that a
-    class of this package defines.
+    class has from this package.
     """
-    for name, value in vars(thing).items():
+    classes = [one for one in thing.__mro__ if one.__module__.startswith(PACKAGE)]
+    members = dict(ChainMap(*(dict(vars(one)) for one in classes)))
+    for name, value in members.items():
         function = inspect.unwrap(getattr(value, "__func__", value))
         documented = getattr(value, "fget", None) or function
         if name.startswith("_") or not getattr(documented, "__doc__", None):

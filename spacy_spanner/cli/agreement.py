@@ -40,7 +40,7 @@ def agreement_cli(
     kappa, Krippendorff's alpha and an aligned measure, and writes them by pair, label
     and document, with a page of disagreements, to OUTPUT.
     """
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     with plain_errors():
         if output is not None:

@@ -82,7 +82,7 @@ def annotate_cli(
     failed documents and the reasons. If the command is interrupted, run it again to
     continue; every document is annotated once.
     """
-    from ..outputs import STANDARD_OUTPUT, require_writable
+    from ..output_checks import STANDARD_OUTPUT, require_writable
 
     choices = dict(locals())
     with plain_errors(), sigterm_as_interrupt():
@@ -109,7 +109,7 @@ def print_annotated(choices: Dict[str, Any]) -> None:
 
 def check_choices(choices: Dict[str, Any]) -> None:
     """RAISES (ValueError): SP062 for an invalid format, engine or number of workers."""
-    from ..outputs import STANDARD_OUTPUT
+    from ..output_checks import STANDARD_OUTPUT
 
     expected = {name: f"one of {', '.join(known)}" for name, known in CHOICES.items()}
     wrong = [name for name, known in CHOICES.items() if choices[name] not in known]

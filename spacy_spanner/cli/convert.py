@@ -212,7 +212,7 @@ def stats_cli(
     """
     from ..corpus.statistics import Reach
     from ..files import write_text
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     with plain_errors():
         if output is not None:

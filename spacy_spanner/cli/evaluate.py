@@ -154,15 +154,15 @@ def tune_cli(
 
     Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
-    from .. import files, outputs
+    from .. import files, output_checks
     from ..evaluation.tuning import Goal, tune
 
     goal = Goal(beta, precision, per_label, temperature)
     with ready(gpu_id, code_path):
         if not force:
-            outputs.require_absent(output)  # fail early
-        outputs.require_apart(output, filter(None, [dev, test]))
-        outputs.require_writable(output, folder=True, whole=True)
+            output_checks.require_absent(output)  # fail early
+        output_checks.require_apart(output, filter(None, [dev, test]))
+        output_checks.require_writable(output, folder=True, whole=True)
         nlp = load_model(model)
         found = tune(nlp, dev, test=test, key=spans_key, goal=goal, track=track)
         with files.new_folder(output, force=force) as folder:
@@ -209,7 +209,7 @@ def model_card_cli(
     """
     from ..evaluation.card import render_card
     from ..files import write_text
-    from ..outputs import require_absent, require_writable
+    from ..output_checks import require_absent, require_writable
 
     with ready(code=code_path):
         if output is not None:

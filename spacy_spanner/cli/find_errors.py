@@ -60,7 +60,7 @@ def find_errors_cli(
     tasks for annotation tools. With --apply, takes a reviewed file back.
     """
     choices = dict(locals())
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     with ready(gpu_id, code_path):
         require_writable(output, folder=apply is None)

@@ -34,14 +34,14 @@ def optimize_cli(
     The copy can be loaded on any machine: where a precision is slow, it predicts in
     float32, with a warning.
     """
-    from .. import files, outputs
+    from .. import files, output_checks
     from ..evaluation.precision_trials import optimize
 
     with ready(gpu_id, code_path):
         if not force:
-            outputs.require_absent(output)  # fail early
-        outputs.require_apart(output, [data])
-        outputs.require_writable(output, folder=True, whole=True)
+            output_checks.require_absent(output)  # fail early
+        output_checks.require_apart(output, [data])
+        output_checks.require_writable(output, folder=True, whole=True)
         nlp = load_model(model)
         goal: Dict[str, Any] = {"max_f1_loss": max_f1_loss, "rounds": rounds}
         found = optimize(nlp, data, key=spans_key, track=track, **goal)

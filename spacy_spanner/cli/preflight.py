@@ -48,7 +48,7 @@ def init_config_cli(
     force: bool = FORCE,
 ) -> None:
     """Write a complete training config with comments."""
-    from .. import files, outputs
+    from .. import files, output_checks
     from ..preflight.languages import language_warning
     from ..preflight.starter_config import Wishes
 
@@ -58,11 +58,11 @@ def init_config_cli(
         checkpoint=checkpoint,
     )
     with plain_errors():
-        to_screen = output == outputs.STANDARD_OUTPUT
+        to_screen = output == output_checks.STANDARD_OUTPUT
         if not to_screen:
-            outputs.require_writable(output, folder=False)
+            output_checks.require_writable(output, folder=False)
             if not force:
-                outputs.require_absent(output)
+                output_checks.require_absent(output)
         name = DEFAULT_NAME if to_screen else output.name
         text = text_of(wishes, recipe, dataset, name)
         warning = language_warning(encoder, lang)
@@ -130,7 +130,7 @@ def debug_data_cli(
     """
     from ..files import write_json
     from ..jobs.spacy_commands import parse_config_overrides
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
     from ..preflight.data_check import debug_data
 
     with ready(code=code_path):

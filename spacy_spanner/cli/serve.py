@@ -61,7 +61,7 @@ def serve_cli(
     """
     from ..jobs.serve.limits import Limits
     from ..jobs.serve.starting import Serving, run
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     with plain_errors():
         if output is not None:

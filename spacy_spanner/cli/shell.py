@@ -116,7 +116,7 @@ def ready(
     folder (Optional[Path]): output, which is checked first.
     """
     from ..jobs.spacy_commands import import_code, setup_gpu
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     with plain_errors():
         if folder is not None:

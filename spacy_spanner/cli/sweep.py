@@ -47,7 +47,7 @@ def sweep_cli(
     from ..jobs.search.space import read_space
     from ..jobs.search.trials import Machine, Plan
     from ..jobs.spacy_commands import import_code, parse_config_overrides
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     with plain_errors():
         check_choice("metric", metric, METRICS)

@@ -34,7 +34,7 @@ def train_parallel_cli(
     """
     from ..jobs.parallel.launching import launch_training
     from ..jobs.spacy_commands import parse_config_overrides
-    from ..outputs import require_writable
+    from ..output_checks import require_writable
 
     parse_config_overrides(list(ctx.args))  # says what is wrong with them, once
     arguments: List[str] = [str(config), *ctx.args]

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..errors import Errors
-from ..outputs import naming_output
+from ..output_checks import naming_output
 from .bare_language import AnyLanguage
 from .documents import to_docs, written_with_spaces
 from .formats.catalogue import FORMATS, detect_format, find_files

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
 from ..evaluation.tables import guarded
-from ..outputs import naming_output, require_writable
+from ..output_checks import naming_output, require_writable
 
 # Called by readers with messages about what they detected.
 Note = Callable[[str], None]

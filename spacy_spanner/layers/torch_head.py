@@ -26,8 +26,8 @@ from torch import Tensor, nn
 from ..errors import Errors
 from ..models.blocks.divergence import disagreement
 from ..models.bound import keep_best, keep_best_of_parts
-from ..models.candidates import Candidates
 from ..models.codec import WindowBatch
+from ..models.scored_spans import Candidates
 from ..spans.table import Floats, SpanTable
 from .devices import NUMBERS_PER_CELL, cells_that_fit, to_module
 from .doc_arrays import TypedVectors, split_rows

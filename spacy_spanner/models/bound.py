@@ -9,7 +9,7 @@ from typing import Iterable, Optional, Tuple
 import torch
 from torch import Tensor
 
-from .candidates import Candidates, join
+from .scored_spans import Candidates, join
 
 STEPS = 10_000  # scores are compared to four digits, as in the choice of spans
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from ..settings import Settings
 from ..spans.table import Bools, Floats, Ints, SpanTable
 from .blocks.divergence import Scored
-from .candidates import Candidates
+from .scored_spans import Candidates
 
 
 class WindowBatch(NamedTuple):

@@ -7,10 +7,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 import numpy as np
 from spacy.errors import Errors as SpacyErrors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import ensure_path
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -19,7 +17,7 @@ from ..layers.span_model import SpanInput, measure_loss
 from ..models.codec import SpanCodec
 from ..settings import SpanSettings
 from ..spans.table import SpanTable
-from . import initialization, rehearsal, state, steps, storage
+from . import initialization, rehearsal, state, steps
 from .annotations import write_prediction
 from .gold import GoldReader, read_batch
 from .label_changes import (
@@ -28,16 +26,16 @@ from .label_changes import (
     with_label_ids,
     without,
 )
-from .overrides import with_origin
 from .prediction import Doubt, Predictions, Thresholds, predict_all, read_thresholds
 from .rehearsal import Teacher
+from .stored_pipe import StoredPipe
 from .system import FreedMemory, memory_explained, one_thread_after_fork
 from .weights_lock import WeightsLock, changes_weights, reads_weights
 
 one_thread_after_fork()
 
 
-class SpanRecognizer(TrainablePipe):
+class SpanRecognizer(StoredPipe):
     """Recognize flat, nested and overlapping entities with one of the span models.
 
     The component is composed of a Thinc model (encoder and torch head) and a codec, the
@@ -300,48 +298,3 @@ class SpanRecognizer(TrainablePipe):
             scores = Predictions(scores, self.settings, self.labels)
         for doc, spans in zip(docs, scores):
             write_prediction(doc, spans, scores.labels, scores.settings)
-
-    # ----------------------------------------------------------------- storage
-
-    @reads_weights
-    def to_bytes(self, *, exclude: Iterable[str] = tuple()) -> bytes:
-        """RETURNS (bytes): settings, labels, weights, and their digests."""
-        return storage.complete_bytes(super().to_bytes(exclude=exclude), self._origin)
-
-    @reads_weights
-    def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
-        """Store settings, labels, weights, and their digests, all or nothing."""
-        write = partial(super().to_disk, exclude=exclude)
-        storage.write_whole(ensure_path(path), write, self._origin)
-
-    @property
-    def _origin(self) -> Dict[str, Any]:
-        return with_origin(self.cfg, self.made_with)
-
-    @changes_weights
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = tuple()
-    ) -> "SpanRecognizer":
-        """Load settings, labels and weights.
-
-        RAISES (ValueError): SP148 if they are damaged, SP149 for weights that are not
-            finite, SP007 if weights and labels do not belong together, SP002 for
-            settings out of their limits.
-        """
-        parts = storage.unpack(bytes_data, self.name)
-        storage.check_parts(parts, exclude, f"'{self.name}'")
-        load = partial(super().from_bytes, bytes_data, exclude=exclude)
-        storage.load_whole(self, load, parts, exclude)
-        return self
-
-    @changes_weights
-    def from_disk(
-        self, path: Any, *, exclude: Iterable[str] = tuple()
-    ) -> "SpanRecognizer":
-        """Load settings, labels and weights; raises what `from_bytes` raises."""
-        folder = ensure_path(path)
-        parts = storage.read_parts(folder)
-        storage.check_parts(parts, exclude, f"'{self.name}' ({folder})")
-        load = partial(super().from_disk, folder, exclude=exclude)
-        storage.load_whole(self, load, parts, exclude)
-        return self

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from spacy_spanner.layers.torch_head import get_shim
-from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.models.scored_spans import Candidates
 from spacy_spanner.spans.table import SpanTable
 
 from ..helpers import FACTORIES, blank_pipeline, make_examples, small_model, train

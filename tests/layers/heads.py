@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from spacy_spanner.layers.head_work import HeadGold, HeadWork
 from spacy_spanner.layers.torch_head import build_torch_head, get_shim
-from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.codec import SpanCodec, WindowBatch
+from spacy_spanner.models.scored_spans import Candidates
 from spacy_spanner.spans.table import Bools, Floats, Ints, SpanTable
 from spacy_spanner.spans.windows import WindowPlan, plan_windows
 

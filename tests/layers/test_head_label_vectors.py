@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from spacy_spanner.layers.doc_arrays import TypedVectors
 from spacy_spanner.layers.torch_head import loss_and_gradients
-from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.models.scored_spans import Candidates
 from spacy_spanner.spans.table import SpanTable
 
 from .heads import (

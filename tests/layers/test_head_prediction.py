@@ -7,8 +7,8 @@ import pytest
 from torch import Tensor, nn
 
 from spacy_spanner.layers.torch_head import get_shim, loss_and_gradients
-from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.codec import WindowBatch
+from spacy_spanner.models.scored_spans import Candidates
 from spacy_spanner.spans.table import Floats, Ints, SpanTable
 
 from .heads import (

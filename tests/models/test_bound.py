@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_spanner.models.bound import keep_best, keep_best_of_parts
-from spacy_spanner.models.candidates import NO_SPAN, Candidates
+from spacy_spanner.models.scored_spans import NO_SPAN, Candidates
 
 Row = Tuple[int, int, int, int, float]  # window, start, end, label, score
 

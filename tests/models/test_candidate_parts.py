@@ -9,9 +9,9 @@ from torch import Tensor
 
 from spacy_spanner.models.biaffine.codec import BiaffineCodec
 from spacy_spanner.models.bound import keep_best_of_parts
-from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.codec import SpanCodec, WindowBatch
 from spacy_spanner.models.offset.codec import OffsetCodec
+from spacy_spanner.models.scored_spans import Candidates
 
 from ..helpers import SMALL_WIDTH, new_module
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from spacy_spanner.models.candidates import (
+from spacy_spanner.models.codec import SpanCodec
+from spacy_spanner.models.scored_spans import (
     Candidates,
     all_labels,
     best_labels,
@@ -14,7 +15,6 @@ from spacy_spanner.models.candidates import (
     join,
     only_best_class,
 )
-from spacy_spanner.models.codec import SpanCodec
 from spacy_spanner.spans.table import Bools, SpanTable
 
 

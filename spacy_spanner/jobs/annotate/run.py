@@ -9,7 +9,7 @@ from spacy.util import get_package_path, is_package
 
 from ...errors import Errors
 from ...files import read_json, write_text
-from ...outputs import require_absent
+from ...output_checks import require_absent
 from ..run.digests import digest
 from .annotator import SpanAnnotator
 from .messages import Fields, Part, Report

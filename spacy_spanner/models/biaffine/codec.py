@@ -22,7 +22,8 @@ from ..blocks.cell_losses import sparse_binary_cross_entropy, sparse_soft_cross_
 from ..blocks.cells import span_columns
 from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import to_device
-from ..candidates import (
+from ..codec import Pass, SpanCodec, WindowBatch
+from ..scored_spans import (
     DECISIONS,
     Candidates,
     all_labels,
@@ -30,7 +31,6 @@ from ..candidates import (
     join,
     only_best_class,
 )
-from ..codec import Pass, SpanCodec, WindowBatch
 from .smoothing import hard_boundaries, smooth_boundaries
 
 

@@ -25,8 +25,8 @@ from ...spans.table import Bools, Ints, SpanTable
 from ..blocks.constants import constant
 from ..blocks.divergence import Scored
 from ..blocks.padded_rows import GoldTensors, to_device
-from ..candidates import Candidates, best_labels, join
 from ..codec import Pass, SpanCodec, WindowBatch
+from ..scored_spans import Candidates, best_labels, join
 from .loss import (
     PADDED,
     boundary_distances,

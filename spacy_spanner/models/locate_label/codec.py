@@ -28,7 +28,8 @@ from ..blocks.cell_losses import focal_cross_entropy
 from ..blocks.cells import span_columns
 from ..blocks.divergence import Scored, yes_or_no_scores
 from ..blocks.padded_rows import rows_of, to_device
-from ..candidates import (
+from ..codec import Pass, SpanCodec, WindowBatch
+from ..scored_spans import (
     DECISIONS,
     NO_SPAN,
     Candidates,
@@ -36,7 +37,6 @@ from ..candidates import (
     best_or_none,
     only_best_class,
 )
-from ..codec import Pass, SpanCodec, WindowBatch
 from .assignment import (
     SeedTargets,
     add_gold,

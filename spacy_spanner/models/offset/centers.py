@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ..blocks.padded_rows import rows_of
-from ..candidates import Candidates
 from ..codec import WindowBatch
+from ..scored_spans import Candidates
 from .fusion import Sides, SpanTypeFusion
 from .module import OffsetModule
 from .offsets import CENTER, OUT_OF_RANGE

@@ -25,8 +25,8 @@ from ..blocks.cell_losses import sparse_soft_cross_entropy
 from ..blocks.cells import span_columns
 from ..blocks.divergence import Scored
 from ..blocks.padded_rows import to_device
-from ..candidates import DECISIONS, Candidates, all_labels, join, only_best_class
 from ..codec import ClassCounts, Contradiction, Pass, SpanCodec, WindowBatch
+from ..scored_spans import DECISIONS, Candidates, all_labels, join, only_best_class
 from .centers import find_centers
 from .decoding import DECODINGS, collect_pointers, decode_all_votes, decode_votes
 from .module import OffsetModule, OffsetSettings, take_cells

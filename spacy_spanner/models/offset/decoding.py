@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...spans.table import Ints
 from ..blocks.padded_rows import rows_of, to_device
-from ..candidates import Candidates
+from ..scored_spans import Candidates
 from .offsets import OffsetClasses
 
 DECODINGS = ("centers_only", "votes", "all_votes")

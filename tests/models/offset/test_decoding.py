@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacy_spanner.models.candidates import Candidates
 from spacy_spanner.models.offset.decoding import (
     Pointers,
     collect_pointers,
@@ -17,6 +16,7 @@ from spacy_spanner.models.offset.decoding import (
     decode_votes,
 )
 from spacy_spanner.models.offset.offsets import OffsetClasses, label_cells
+from spacy_spanner.models.scored_spans import Candidates
 from spacy_spanner.spans.geometry import enumerate_spans
 from spacy_spanner.spans.layouts import FlatGold
 
