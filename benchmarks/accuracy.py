@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import typer
 from common import (
+    HEAD_RATE,
     SPANS_KEY,
     build_pipeline,
     read_corpus,
@@ -119,6 +120,8 @@ def main(
     batch_size: int = typer.Option(8),
     seeds: str = typer.Option("0", help="Comma-separated seeds"),
     decay: bool = typer.Option(True, help="Decay the learning rates to 0"),
+    head_rate: float = typer.Option(HEAD_RATE, help="Highest rate of the head"),
+    factor: float = typer.Option(1.0, help="Factor on all learning rates"),
     settings: List[str] = typer.Option(
         [], "--set", help="Setting of the components, for example boundary_smoothing=0"
     ),
@@ -133,7 +136,8 @@ def main(
         for model in models.split(","):
             options = {"dataset": dataset, "folder": data, "encoder": encoder}
             budget = {"epochs": epochs, "batch_size": batch_size, "seed": seed}
-            budget.update(decay=decay, settings=read_settings(settings), later=later)
+            budget.update(decay=decay, head_rate=head_rate, factor=factor)
+            budget.update(settings=read_settings(settings), later=later)
             rows = in_fresh_process(measure, model, **options, **budget)
             print("\n".join(" ".join(to_row(row)) for row in rows), flush=True)
             results.extend(rows)

@@ -1,7 +1,7 @@
 """Measure what options of training gain and cost, one table for all.
 
 python benchmarks/training_options.py DATA --results FOLDER --seeds 0,1,2
-python benchmarks/training_options.py DATA --results FOLDER --options none,averages
+python benchmarks/training_options.py DATA --results FOLDER --options none,twice+conv2
 
 Every run trains one model with one option on one corpus with one seed, at the budget of
 PANEL.md, and takes the pipeline that is best on dev. A finished run is a JSON file, so
@@ -11,6 +11,8 @@ the same corpus and seed; options are judged by those on dev.
 
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from statistics import mean, stdev
 from types import MappingProxyType
@@ -82,6 +84,19 @@ class Option(NamedTuple):
     times: int = 1
     around: Callable[[], ContextManager] = nullcontext
 
+    def __or__(self, other: "Option") -> "Option":
+        """RETURNS (Option): both at once; what is done around training comes from the
+        other one if it does anything.
+        """
+        return Option(
+            f"{self.settings} {other.settings}".strip(),
+            {**self.optimizer, **other.optimizer},
+            {**self.rates, **other.rates},
+            self.falling and other.falling,
+            self.times * other.times,
+            self.around if other.around is nullcontext else other.around,
+        )
+
 
 AVERAGED: Mapping[str, Any] = MappingProxyType({"use_averages": True})
 PARTS = {"encoder": ["encoder"], "head": ["head"], "all": ["encoder", "head"]}
@@ -105,6 +120,13 @@ OPTIONS: Dict[str, Option] = {
         for n in (2, 3, 4)
     },
 }
+
+
+def option_of(name: str) -> Option:
+    """RETURNS (Option): one of `OPTIONS`, or several whose names are joined by "+"."""
+    return reduce(or_, (OPTIONS[part] for part in name.split("+")))
+
+
 # How a pipeline is scored that was trained without an option.
 TUNED = {"threshold": Goal(), "label_thresholds": Goal(per_label=True)}
 
@@ -132,7 +154,7 @@ def read_examples(run: OptionRun, nlp: Language, data: Path) -> Examples:
 
 def make_optimizer(run: OptionRun, n_steps: int) -> Any:
     """RETURNS (AdamW): with the rates of the panel."""
-    option = OPTIONS[run.option]
+    option = option_of(run.option)
     is_cnn = run.encoder == "cnn"
     warm_up = 0 if is_cnn else n_steps // 10
     usual = {"encoder": HEAD_RATE if is_cnn else ENCODER_RATE, "head": HEAD_RATE}
@@ -170,7 +192,7 @@ def train(
     """RETURNS (Tuple[Dict[str, bytes], float]): the best pipeline on dev, with the
     weights and, if there are any, with their averages; and the seconds of all updates.
     """
-    option, budget = OPTIONS[run.option], run.budget
+    option, budget = option_of(run.option), run.budget
     start_training(nlp, examples["train"], run.seed)
     n_steps = option.times * budget.n_steps(len(examples["train"]))
     optimizer = make_optimizer(run, n_steps)
@@ -235,7 +257,9 @@ def place_of(result: Dict[str, Any]) -> Tuple[str, str, int]:
 
 def main(
     data: Path = DATA,
-    options: str = typer.Option(",".join(OPTIONS), help="Comma-separated options"),
+    options: str = typer.Option(
+        ",".join(OPTIONS), help="Comma-separated options; a+b for two at once"
+    ),
     corpora: str = typer.Option("demo,genia,bc5cdr", help="Comma-separated corpora"),
     system: str = typer.Option("span_biaffine", help="Factory, with settings"),
     encoder: str = typer.Option("cnn", help="cnn or minilm"),
@@ -253,7 +277,7 @@ def main(
     for seed in map(int, seeds.split(",")):
         for name in names:
             for corpus in corpora.split(","):
-                whole = f"{system} {OPTIONS[name].settings}".strip()
+                whole = f"{system} {option_of(name).settings}".strip()
                 run = OptionRun(corpus, encoder, 100, whole, seed, budget, name)
                 runs[run.path(data, results)] = run
     missing = {path: run for path, run in runs.items() if not path.exists()}

@@ -72,17 +72,20 @@ def test_options_are_measured_once_and_compared(tmp_path: Path) -> None:
     for name in WNUT:
         (folder / name).write_text(20 * SENTENCES, encoding="utf8")
     budget = ("--epochs", 1, "--min-steps", 6, "--seeds", 0, "--corpora", "wnut17")
-    known = ("--options", "none,twice,conv,r_drop", "--results", tmp_path / "results")
+    options = ["none", "twice", "conv", "conv+r_drop"]
+    known = ("--options", ",".join(options), "--results", tmp_path / "results")
     script = BENCHMARKS / "training_options.py"
     done = run_script(script, tmp_path, *budget, *known)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.split(" | ") for line in done.stdout.splitlines() if "| " in line]
     names = [row[0].strip("| ") for row in rows[2:]]
     tuned = ["none averages", "threshold", "label_thresholds"]
-    assert names == ["none", *tuned, "twice", "conv", "r_drop"]
+    assert names == ["none", *tuned, *options[1:]]
     assert rows[2][3:5] == ["+0.0", "+0.0"]
     found = [read_json(path) for path in (tmp_path / "results").iterdir()]
-    assert sorted(one["option"] for one in found) == ["conv", "none", "r_drop", "twice"]
+    assert sorted(one["option"] for one in found) == sorted(options)
+    (both,) = [one["system"] for one in found if one["option"] == "conv+r_drop"]
+    assert both == "span_biaffine model.conv_layers=1 r_drop=1.0"
     assert all(one["seconds"] > 0 for one in found)
     again = run_script(script, tmp_path, *budget, *known)
     assert "seed 0" not in again.stdout  # nothing is trained
