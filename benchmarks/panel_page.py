@@ -28,7 +28,8 @@ the same learning rates, which decay to 0. `spancat` scores spans of up to {size
 best on the dev split in one of {looks} evaluations is scored on the test split, which
 has no other use. It is scored a second time ("tuned") with the temperature and the
 threshold that are best on the dev split. Scores are strict and in percent: means over
-the seeds, with the standard deviation if there are several.
+the seeds, with the standard deviation if there are several. Sentences of the demo
+corpora are split by rules, so their numbers differ from those of the datasheet.
 
 Budget: {budget}.
 """

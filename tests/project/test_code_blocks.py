@@ -16,6 +16,11 @@ from .test_public_names import COLUMNS, TEXTS
 
 pytestmark = pytest.mark.usefixtures("whole_english")
 
+# Pipelines that examples load, by factory.
+TRAINED = {
+    "span_offset": ("mine/model-best", "tuned", "offset/model-best"),
+    "span_biaffine": ("biaffine/model-best",),
+}
 # Code, and the languages of output and of data.
 RUNNING = {"python", "bash"}
 OTHERS = {"ini", "yaml", "json", "text", "xml", "pycon", "html", "dockerfile"}
@@ -45,14 +50,15 @@ def runs_elsewhere(page: Path) -> bool:
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that examples read: trained pipelines and corpora."""
     folder = tmp_path_factory.mktemp("blocks")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_offset")
-    examples = make_examples(nlp, TEXTS)
-    train(nlp, examples, updates=40)
-    for name in ("mine/model-best", "tuned"):
-        path = folder / "training" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        nlp.to_disk(path)
+    for factory, names in TRAINED.items():
+        nlp = spacy.blank("en")
+        nlp.add_pipe(factory)
+        examples = make_examples(nlp, TEXTS)
+        train(nlp, examples, updates=40)
+        for name in names:
+            path = folder / "training" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            nlp.to_disk(path)
     DocBin(docs=[one.reference for one in examples]).to_disk(folder / "dev.spacy")
     (folder / "train.iob2").write_text(COLUMNS, encoding="utf8")
     return folder
