@@ -4,7 +4,7 @@ import warnings
 from copy import deepcopy
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 import srsly
 from spacy.language import Language
@@ -22,7 +22,7 @@ from .ensemble_settings import EnsembleSettings
 from .factories import DEFAULT_SCORE_WEIGHTS, SCORER
 from .joining import Found, average, calibrated, collect_votes, join
 from .overrides import merge_stored, with_origin
-from .shared_keys import group_written_by
+from .shared_keys import WrittenGroups, group_written_by
 from .span_scores import register_scores, scores_of
 from .state import CHOSEN_THRESHOLD, threshold_of, with_number
 from .storage import CFG, exact_json, read_cfg, unpack, unpacking_explained
@@ -39,7 +39,7 @@ class SpanEnsemble(Pipe):
     It has no weights to train: `spanner tune` fits its settings. All of them live in
     `cfg`, are saved with the component, and may be changed at any time.
 
-    groups (Dict[str, str]): the groups that components of the pipeline write.
+    groups (WrittenGroups): the groups that components of the pipeline write.
 
     >>> nlp = spacy.load("ensemble")
     >>> nlp.get_pipe("span_ensemble").cfg["members"]
@@ -49,7 +49,7 @@ class SpanEnsemble(Pipe):
     def __init__(
         self,
         name: str,
-        groups: Dict[str, str],
+        groups: WrittenGroups,
         *,
         scorer: Optional[Callable] = None,
         **settings: Any,
@@ -57,7 +57,7 @@ class SpanEnsemble(Pipe):
         """Make a component.
 
         name (str): its name in the pipeline.
-        groups (Dict[str, str]): the groups that components of the pipeline write.
+        groups (WrittenGroups): the groups that components of the pipeline write.
         scorer (Optional[Callable]): scoring function.
         **settings: see `EnsembleSettings`.
         RAISES (ValueError): SP002 for a setting out of its limits, SP173 for a list of
@@ -67,7 +67,7 @@ class SpanEnsemble(Pipe):
         self.cfg: Dict[str, Any] = settings
         self.made_with = deepcopy(settings)
         self.groups = groups
-        self._require_own_key()
+        self.require_own_key(self.settings)
 
     @property
     def settings(self) -> EnsembleSettings:
@@ -78,18 +78,24 @@ class SpanEnsemble(Pipe):
 
     @property
     def member_keys(self) -> List[str]:
-        """The span groups of the members, in their order."""
-        return [self.groups.get(member, member) for member in self.cfg["members"]]
+        """The span groups that the members write now, in their order."""
+        return self._keys_of(self.cfg["members"])
+
+    def _keys_of(self, members: Sequence[str]) -> List[str]:
+        groups = self.groups.by_component()
+        return [groups.get(member, member) for member in members]
 
     def __call__(self, doc: Doc) -> Doc:
         """Join the spans of a document.
 
         RAISES (ValueError): SP170 if a group of a member is missing, SP172 if it has no
-            scores.
+            scores, SP174 if a member writes to `spans_key`.
         """
         settings = self.settings
-        n_members = len(settings.members)
-        votes = collect_votes([self.read_member(doc, n) for n in range(n_members)])
+        keys = self.require_own_key(settings)
+        n_members = len(keys)
+        found = [self.read_member(doc, *one) for one in zip(settings.members, keys)]
+        votes = collect_votes(found)
         labels = sorted({label for *_, label in votes.rows})
         scores = calibrated(votes, settings.temperatures or [1.0] * n_members)
         score = average(scores, settings.weights or [1.0] * n_members)
@@ -99,17 +105,17 @@ class SpanEnsemble(Pipe):
         spans = join(votes, score, labels, lowest, settings.overlap)
         write_prediction(doc, spans, labels, settings.for_writing)
         if not settings.keep_members:
-            for key in self.member_keys:
+            for key in keys:
                 doc.spans.pop(key, None)
         return doc
 
-    def read_member(self, doc: Doc, number: int) -> Found:
+    def read_member(self, doc: Doc, member: str, key: str) -> Found:
         """RETURNS (Found): the scores that a member has given to spans of a document.
 
-        number (int): which member.
+        member (str): the member.
+        key (str): the group that it writes.
         RAISES (ValueError): SP170 if its group is missing, SP172 without scores.
         """
-        member, key = self.cfg["members"][number], self.member_keys[number]
         if key not in doc.spans:
             if not len(doc):
                 return {}
@@ -144,14 +150,18 @@ class SpanEnsemble(Pipe):
             check_members(nlp, self)
             warn_of_no_choice(nlp, self)
 
-    def _require_own_key(self) -> None:
-        """RAISES (ValueError): SP174 if a member writes where the ensemble writes."""
-        settings = self.settings
-        for member, key in zip(settings.members, self.member_keys):
+    def require_own_key(self, settings: EnsembleSettings) -> List[str]:
+        """RETURNS (List[str]): the span groups of the members, in their order.
+
+        RAISES (ValueError): SP174 if a member writes where the ensemble writes.
+        """
+        keys = self._keys_of(settings.members)
+        for member, key in zip(settings.members, keys):
             if key == settings.spans_key:
                 raise ValueError(
                     Errors.SP174.format(component=self.name, member=member, key=key)
                 )
+        return keys
 
     # ----------------------------------------------------------------- storage
 
@@ -189,16 +199,20 @@ class SpanEnsemble(Pipe):
         with unpacking_explained(self.name):
             stored = read_cfg(parts)
         self.cfg.update(merge_stored(stored, self.made_with, defaults, self.name))
-        self._require_own_key()
+        self.require_own_key(self.settings)
         return self
 
 
 def check_members(nlp: Language, ensemble: SpanEnsemble) -> None:
-    """Check that every member can give the ensemble what it needs.
+    """Check that every member can give the ensemble what it needs. From now on, its
+    members are those of this pipeline, also if it was made for another one.
 
     RAISES (ValueError): SP170 for an unknown member, SP171 for one that runs after the
-        ensemble. Warns (SW170) of members that leave out spans with low scores.
+        ensemble, SP174 for one that writes to the same group. Warns (SW170) of members
+        that leave out spans with low scores.
     """
+    ensemble.groups = WrittenGroups(nlp)
+    ensemble.require_own_key(ensemble.settings)
     place = nlp.component_names.index(ensemble.name)
     keys = [(name, group_written_by(pipe)) for name, pipe in nlp.components]
     for member, key in zip(ensemble.cfg["members"], ensemble.member_keys):
@@ -245,9 +259,7 @@ def make_span_ensemble(
     """
     register_scores()
     settings = {**defaults_of(EnsembleSettings), **chosen}
-    written = {one: group_written_by(pipe) for one, pipe in nlp.components}
-    groups = {one: key for one, key in written.items() if key is not None}
-    return SpanEnsemble(name, groups, scorer=scorer, **settings)
+    return SpanEnsemble(name, WrittenGroups(nlp), scorer=scorer, **settings)
 
 
 expand(make_span_ensemble, EnsembleSettings)

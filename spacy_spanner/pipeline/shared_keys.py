@@ -1,7 +1,8 @@
-"""Components that write the same span group, and delete each other's spans."""
+"""The span groups that components write, and components that write the same one."""
 
 import warnings
-from typing import Any, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
+from weakref import ref
 
 from spacy.language import Language
 
@@ -15,6 +16,50 @@ def group_written_by(pipe: Any) -> Optional[str]:
         return cfg["spans_key"]
     key = getattr(pipe, "key", None)  # spaCy's span_ruler
     return getattr(pipe, "spans_key", key) if isinstance(key, str) else None
+
+
+class WrittenGroups:
+    """The span groups that the components of a pipeline write.
+
+    They are looked up in the pipeline each time, because components and their keys may
+    change. A component that keeps this in itself does not keep its pipeline alive. When
+    the pipeline is gone, and in a pickled or deep copy, which has none, the groups are
+    those of the last look.
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        """Look at a pipeline.
+
+        nlp (Language): the pipeline.
+        """
+        self._pipeline: Callable[[], Optional[Language]] = ref(nlp)
+        self._last: Dict[str, str] = {}
+        self.by_component()
+
+    def by_component(self) -> Dict[str, str]:
+        """RETURNS (Dict[str, str]): the group of each component that writes one."""
+        nlp = self._pipeline()
+        if nlp is not None:
+            written = {name: group_written_by(pipe) for name, pipe in nlp.components}
+            self._last = {one: key for one, key in written.items() if key is not None}
+        return self._last
+
+    def __reduce__(self) -> Tuple[Callable[..., "WrittenGroups"], Tuple[Any, ...]]:
+        """A weak reference cannot be pickled, and a component should not take its
+        whole pipeline with it.
+        """
+        return _without_pipeline, (self.by_component(),)
+
+
+def _without_pipeline(groups: Dict[str, str]) -> WrittenGroups:
+    """RETURNS (WrittenGroups): these groups, for good."""
+    written = WrittenGroups.__new__(WrittenGroups)
+    written._pipeline, written._last = _no_pipeline, groups
+    return written
+
+
+def _no_pipeline() -> None:
+    """RETURNS (None): as a weak reference does when its object is gone."""
 
 
 def warn_of_deleted_spans(nlp: Language, pipe: Any) -> None:
