@@ -13,7 +13,7 @@ from spacy.util import registry
 from ..encoders.sources import Origin
 from ..pipeline.precision import META_KEY
 from ..pipeline.requirements import pretrained_encoders
-from ..pipeline.state import NO_SETTINGS
+from ..pipeline.state import NO_SETTINGS, TRAINED_ON
 from .predicting import span_components
 from .tables import amount, code, escaped, markdown_table, percent, readable
 
@@ -142,7 +142,7 @@ def quoted(text: str) -> str:
 
 def _data(nlp: Language, pipe: Any) -> str:
     """RETURNS (str): a description of the training data, if it was recorded."""
-    seen = pipe.cfg.get("trained_on")
+    seen = pipe.cfg.get(TRAINED_ON)
     paths = nlp.config.get("paths", {})
     named = [
         f"{part} data: {code(paths[part].replace(chr(92), '/').rsplit('/', 1)[-1])}"

@@ -3,7 +3,6 @@
 import warnings
 from copy import deepcopy
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 import srsly
@@ -24,8 +23,8 @@ from .joining import Found, average, calibrated, collect_votes, join
 from .overrides import merge_stored, with_origin
 from .shared_keys import WrittenGroups, group_written_by
 from .span_scores import register_scores, scores_of
-from .state import CHOSEN_THRESHOLD, threshold_of, with_number
-from .storage import CFG, exact_json, read_cfg, unpack, unpacking_explained
+from .state import CHOSEN_THRESHOLD, MAY_LACK, threshold_of, with_number
+from .storage import CFG, exact_json, read_parts, read_settings, unpack
 from .temperature import calibrate
 
 FACTORY = "span_ensemble"
@@ -72,9 +71,7 @@ class SpanEnsemble(Pipe):
     @property
     def settings(self) -> EnsembleSettings:
         """The settings in `cfg`, checked; the threshold is a number."""
-        known = {one.name for one in fields(EnsembleSettings)}
-        in_use = with_number(self.cfg, float(EnsembleSettings.threshold))
-        return EnsembleSettings(**{k: v for k, v in in_use.items() if k in known})
+        return settings_in(self.cfg)
 
     @property
     def member_keys(self) -> List[str]:
@@ -166,41 +163,61 @@ class SpanEnsemble(Pipe):
     # ----------------------------------------------------------------- storage
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): the settings."""
-        return srsly.msgpack_dumps({CFG: self._stored()})
+        """RETURNS (bytes): the settings.
+
+        exclude (Iterable[str]): "cfg" leaves them out, here and below.
+        """
+        parts = {} if CFG in exclude else {CFG: self._stored()}
+        return srsly.msgpack_dumps(parts)
 
     def from_bytes(
         self, bytes_data: bytes, *, exclude: Iterable[str] = ()
     ) -> "SpanEnsemble":
-        """Load settings, as `merge_stored` chooses them.
+        """Load settings, as `merge_stored` chooses them; those of before stay if the
+        stored ones are refused.
 
-        RAISES (ValueError): SP148 if they are damaged.
+        RAISES (ValueError): SP148 if they are damaged, SP002, SP173 and SP174 as when a
+            component is made.
         """
-        return self._load(unpack(bytes_data, self.name))
+        if CFG not in exclude:
+            self._load(unpack(bytes_data, self.name), f"'{self.name}'")
+        return self
 
     def to_disk(self, path: Any, *, exclude: Iterable[str] = ()) -> None:
         """Store the settings, all or nothing."""
         with staged_folder(ensure_path(path)) as folder:
-            (folder / CFG).write_text(self._stored(), encoding="utf8")
+            if CFG not in exclude:
+                (folder / CFG).write_text(self._stored(), encoding="utf8")
 
     def from_disk(self, path: Any, *, exclude: Iterable[str] = ()) -> "SpanEnsemble":
-        """Load settings, as `merge_stored` chooses them.
-
-        RAISES (ValueError): SP148 if they are damaged.
-        """
-        file: Path = ensure_path(path) / CFG
-        return self._load({CFG: file.read_text(encoding="utf8")})
+        """Load settings; raises what `from_bytes` raises."""
+        folder = ensure_path(path)
+        if CFG not in exclude:
+            self._load(read_parts(folder), f"'{self.name}' ({folder})")
+        return self
 
     def _stored(self) -> str:
         return exact_json(with_origin(self.cfg, self.made_with))
 
-    def _load(self, parts: Dict[str, Any]) -> "SpanEnsemble":
-        defaults = defaults_of(EnsembleSettings)
-        with unpacking_explained(self.name):
-            stored = read_cfg(parts)
-        self.cfg.update(merge_stored(stored, self.made_with, defaults, self.name))
-        self.require_own_key(self.settings)
-        return self
+    def _load(self, parts: Dict[str, Any], place: str) -> None:
+        stored, defaults = read_settings(parts, place), defaults_of(EnsembleSettings)
+        chosen = merge_stored(stored, self.made_with, defaults, self.name)
+        cfg = {**{k: v for k, v in self.cfg.items() if k not in MAY_LACK}, **chosen}
+        self.require_own_key(settings_in(cfg))
+        for name in self.cfg.keys() - cfg.keys():
+            del self.cfg[name]
+        self.cfg.update(cfg)
+
+
+def settings_in(cfg: Dict[str, Any]) -> EnsembleSettings:
+    """RETURNS (EnsembleSettings): the settings in a `cfg`; the threshold is a number.
+
+    RAISES (ValueError): SP002 for a setting out of its limits, SP173 for a list of the
+        wrong length.
+    """
+    known = {one.name for one in fields(EnsembleSettings)}
+    in_use = with_number(cfg, float(EnsembleSettings.threshold))
+    return EnsembleSettings(**{k: v for k, v in in_use.items() if k in known})
 
 
 def check_members(nlp: Language, ensemble: SpanEnsemble) -> None:

@@ -21,7 +21,7 @@ from ..models.codec import SpanCodec
 from .config_checks import check_config
 from .gold import GoldReader
 from .shared_keys import warn_of_deleted_spans
-from .state import CHOSEN_THRESHOLD, set_labels
+from .state import CHOSEN_THRESHOLD, TRAINED_ON, set_labels
 from .survey import Survey, survey
 
 N_SAMPLE_DOCS = 10
@@ -92,9 +92,9 @@ def _real(examples: Iterable[Example]) -> Iterable[Example]:
 
 def _record_size(cfg: Any, found: Survey) -> None:
     """Keep the size of the data, which model cards show."""
-    cfg.pop("trained_on", None)
+    cfg.pop(TRAINED_ON, None)
     if found.n_examples:
-        cfg["trained_on"] = found.counts
+        cfg[TRAINED_ON] = found.counts
 
 
 def _warn_of_contradictions(codec: SpanCodec, module: Any, name: str) -> None:

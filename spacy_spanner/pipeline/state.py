@@ -19,8 +19,12 @@ from ..settings import AUTO, SpanSettings, is_number, probability, require
 HEAD_LABELS = "head_labels"
 # The number that `threshold = "auto"` stands for; no entry before it was chosen.
 CHOSEN_THRESHOLD = "chosen_threshold"
-# Entries of `cfg` that are no settings: the labels, and the size of the training data.
-NO_SETTINGS = ("labels", HEAD_LABELS, "trained_on")
+# The size of the training data; no entry as long as a component was not trained.
+TRAINED_ON = "trained_on"
+# Entries of `cfg` that are no settings.
+NO_SETTINGS = ("labels", HEAD_LABELS, TRAINED_ON)
+# Entries that stored settings may lack. Those of before must not stay then.
+MAY_LACK = (HEAD_LABELS, CHOSEN_THRESHOLD, TRAINED_ON)
 
 
 class MadeSettings(NamedTuple):

@@ -19,7 +19,7 @@ import srsly
 from ..errors import Errors, Warnings
 from ..files import staged_folder
 from .overrides import MADE_WITH, merge_stored
-from .state import HEAD_LABELS, head_labels, require_same_labels
+from .state import HEAD_LABELS, MAY_LACK, head_labels, require_same_labels
 from .stored_tensors import require_numbers, require_usable
 
 CFG, MODEL, DIGESTS = "cfg", "model", "digests"
@@ -81,7 +81,8 @@ def load_whole(
     head = pipe.model.get_ref("output_layer")
     before = head.maybe_get_dim("nO")
     if CFG not in exclude:
-        pipe.cfg.pop(HEAD_LABELS, None)  # what was stored may have no such entry
+        for name in MAY_LACK:
+            pipe.cfg.pop(name, None)
     with unpacking_explained(pipe.name):
         try:
             load()
@@ -224,17 +225,37 @@ def _read_json(data: Any) -> Tuple[Dict[str, Any], str]:
     return (found, "") if isinstance(found, dict) else ({}, "is not a mapping")
 
 
-def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
+def read_settings(parts: Mapping[str, Any], place: str) -> Dict[str, Any]:
+    """RETURNS (Dict[str, Any]): the settings of a component that has no weights.
+
+    parts (Mapping[str, Any]): the stored parts, by name.
+    place (str): the component, for the message.
+    RAISES (ValueError): SP148 if they are damaged.
+    """
+    cfg, problem = _read_settings(parts)
+    if problem:
+        message = Errors.SP148.format(place=place, part=CFG, problem=problem)
+        raise ValueError(message)
+    return cfg
+
+
+def _read_settings(parts: Mapping[str, Any]) -> Tuple[Dict[str, Any], str]:
+    """RETURNS (Tuple[Dict[str, Any], str]): the settings, and their problem if any."""
     if CFG not in parts:
-        return "is missing"
+        return {}, "is missing"
     cfg, problem = _read_json(parts[CFG])
+    if not problem and not isinstance(cfg.get(MADE_WITH, {}), dict):
+        problem = f"has no mapping under {MADE_WITH}"
+    return cfg, problem
+
+
+def _problem_of_cfg(parts: Mapping[str, Any]) -> str:
+    cfg, problem = _read_settings(parts)
     if problem:
         return problem
     lists = [cfg.get("labels"), cfg.get(HEAD_LABELS, [])]
     for labels in lists:
         if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
             return "has no list of labels"
-    if not isinstance(cfg.get(MADE_WITH, {}), dict):
-        return f"has no mapping under {MADE_WITH}"
     distinct = all(len(set(labels)) == len(labels) for labels in lists)
     return "" if distinct else "contains a label twice"

@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ...helpers import (
+    FACTORIES,
     NESTED,
     assert_same_predictions,
     blank_pipeline,
@@ -132,3 +133,16 @@ def test_numbers_of_settings_are_the_same_after_storing(
         loaded.from_bytes(pipe.to_bytes())
     assert "threshold" in names
     assert loaded.cfg == pipe.cfg
+
+
+@pytest.mark.parametrize("name", [FACTORIES[0], "span_ensemble"])
+def test_threshold_that_was_chosen_before_loading_does_not_stay(name: str) -> None:
+    nlp = spacy.blank("en")
+    settings = {"members": ["span_biaffine"]} if name == "span_ensemble" else {}
+    pipe: Any = nlp.add_pipe(name, config={**settings, "threshold": "auto"})
+    default, stored = pipe.settings.threshold, pipe.to_bytes(exclude=["vocab"])
+    pipe.cfg["chosen_threshold"] = 0.77
+    again: Any = copy_of(nlp).get_pipe(name)
+    assert again.settings.threshold == 0.77
+    pipe.from_bytes(stored, exclude=["vocab"])
+    assert pipe.settings.threshold == default != 0.77

@@ -197,6 +197,9 @@ def test_data_after_an_initialization_without_them(factory: str) -> None:
     nlp, pipe = labelled(factory)
     nlp.initialize()
     assert "trained_on" not in pipe.cfg
+    without = nlp.to_bytes()
     train(nlp, make_examples(nlp, NESTED), updates=1)
     assert pipe.labels == LABELS
     assert pipe.cfg["trained_on"]["annotated"] == len(NESTED)
+    nlp.from_bytes(without)
+    assert "trained_on" not in pipe.cfg
