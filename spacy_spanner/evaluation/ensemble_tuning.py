@@ -24,7 +24,8 @@ def tune_members(
 
     nlp (Language): the pipeline with the ensemble and its members.
     ensemble (SpanEnsemble): its settings are changed.
-    examples (List[Example]): documents with gold under the key of the ensemble.
+    examples (List[Example]): documents with gold under the key of the ensemble. Where
+        it is marked as incomplete, spans that cannot be judged do not count.
     RAISES (ValueError): see `check_members`.
     """
     check_members(nlp, ensemble)
@@ -34,12 +35,13 @@ def tune_members(
         predicted = predict(nlp, examples, track=track)
     finally:
         cfg["keep_members"] = kept
-    gold = [read_example(eg, cfg["spans_key"]).gold for eg in predicted]
+    own = cfg["spans_key"]
+    gold = [read_example(eg, own).gold for eg in predicted]
     members = [
         {
             (number, *span): 1.0 if score is None else score
             for number, eg in enumerate(predicted)
-            for span, score in read_example(eg, key).predicted.items()
+            for span, score in read_example(eg, key, gold_key=own).predicted.items()
         }
         for key in ensemble.member_keys
     ]

@@ -131,14 +131,22 @@ def _distinct(spans: Iterable[Span]) -> List[Span]:
     return list({(span.start, span.end, span.label): span for span in spans}.values())
 
 
-def read_example(example: Example, key: str) -> Reading:
-    """RETURNS (Reading): gold and predicted spans of an example."""
+def read_example(
+    example: Example, key: str, *, gold_key: Optional[str] = None
+) -> Reading:
+    """RETURNS (Reading): gold and predicted spans of an example.
+
+    key (str): the group of the predicted spans.
+    gold_key (Optional[str]): the group of the gold spans, and of the marks of where
+        they are incomplete; the same if None.
+    """
+    gold_key = key if gold_key is None else gold_key
     gold = {
         (span.start, span.end, span.label_)
-        for span in annotated_spans(example.reference, key) or []
+        for span in annotated_spans(example.reference, gold_key) or []
     }
     reading = Reading(gold, {}, [])
-    doc, is_judged = example.predicted, judge_of(example.reference, key)
+    doc, is_judged = example.predicted, judge_of(example.reference, gold_key)
     for span, score in zip(predicted_spans(doc, key), scores_of(doc, key)):
         # One at a time, as the result does not refer to the input spans.
         aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
