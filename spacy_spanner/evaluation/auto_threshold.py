@@ -38,7 +38,7 @@ from ..pipeline.shared_keys import group_written_by
 from ..pipeline.state import CHOSEN_THRESHOLD
 from ..settings import AUTO, at_least, require
 from .counts import Reading
-from .predicting import SpanSource, lowered_threshold, predict
+from .predicting import SpanSource, keeping_members, lowered_threshold, predict
 from .scorer import annotated_examples, read_example
 from .thresholds import (
     CURVE_FLOOR,
@@ -192,6 +192,7 @@ def set_thresholds(
     if not sources:
         return {}
     with ExitStack() as stack:
+        stack.enter_context(keeping_members(nlp))
         for source in sources:
             stack.enter_context(lowered_threshold(source, CURVE_FLOOR))
         predicted = predict(nlp, examples)
@@ -262,7 +263,8 @@ def _rescore(
     settings = source.pipe.settings
     if settings.label_thresholds:
         # Of two spans in conflict, the better one may be below its threshold.
-        predicted = predict(nlp, examples)
+        with keeping_members(nlp):
+            predicted = predict(nlp, examples)
     else:
         for example in predicted:
             raise_threshold(example.predicted, source.key, settings.threshold)

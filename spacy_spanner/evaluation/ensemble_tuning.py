@@ -9,7 +9,7 @@ from spacy.training import Example
 from ..pipeline.ensemble import SpanEnsemble, check_members
 from ..pipeline.joining import calibrated, collect_votes, fit_weights
 from ..pipeline.temperature import fit_temperature
-from .predicting import Track, predict, untracked
+from .predicting import Track, keeping_members, predict, untracked
 from .scorer import read_example
 
 
@@ -29,13 +29,9 @@ def tune_members(
     RAISES (ValueError): see `check_members`.
     """
     check_members(nlp, ensemble)
-    cfg, kept = ensemble.cfg, ensemble.cfg["keep_members"]
-    cfg["keep_members"] = True
-    try:
+    with keeping_members(nlp):
         predicted = predict(nlp, examples, track=track)
-    finally:
-        cfg["keep_members"] = kept
-    own = cfg["spans_key"]
+    cfg, own = ensemble.cfg, ensemble.cfg["spans_key"]
     gold = [read_example(eg, own).gold for eg in predicted]
     members = [
         {

@@ -150,6 +150,23 @@ def read_predictions(
 
 
 @contextmanager
+def keeping_members(nlp: Language) -> Iterator[None]:
+    """Temporarily keep the groups that ensembles remove after they have read them.
+
+    nlp (Language): the pipeline with the ensembles.
+    """
+    pipes = [pipe for _, pipe in nlp.components if isinstance(pipe, SpanEnsemble)]
+    saved = [(pipe.cfg, pipe.cfg["keep_members"]) for pipe in pipes]
+    for cfg, _ in saved:
+        cfg["keep_members"] = True
+    try:
+        yield
+    finally:
+        for cfg, kept in saved:
+            cfg["keep_members"] = kept
+
+
+@contextmanager
 def lowered_threshold(
     source: SpanSource, threshold: float, *, keep_all: bool = False
 ) -> Iterator[None]:
