@@ -18,14 +18,17 @@ def tune_members(
     ensemble: SpanEnsemble,
     examples: List[Example],
     *,
+    temperatures: bool = True,
     track: Track = untracked,
 ) -> None:
-    """Set `temperatures` and `weights` by the likelihood of the gold.
+    """Set `temperatures` and then `weights` by the likelihood of the gold.
 
     nlp (Language): the pipeline with the ensemble and its members.
     ensemble (SpanEnsemble): its settings are changed.
     examples (List[Example]): documents with gold under the key of the ensemble. Where
         it is marked as incomplete, spans that cannot be judged do not count.
+    temperatures (bool): whether they are set; otherwise weights are fitted to the
+        scores with those that there are.
     RAISES (ValueError): see `check_members`.
     """
     check_members(nlp, ensemble)
@@ -43,8 +46,10 @@ def tune_members(
     ]
     votes = collect_votes(members)
     right = np.asarray([tuple(span) in gold[doc] for doc, *span in votes.rows], bool)
-    cfg["temperatures"] = [
-        round(fit_temperature(score[known], right[known]), 4)
-        for score, known in zip(votes.scores.T, votes.present.T)
-    ]
-    cfg["weights"] = fit_weights(calibrated(votes, cfg["temperatures"]), right)
+    if temperatures:
+        cfg["temperatures"] = [
+            round(fit_temperature(score[known], right[known]), 4)
+            for score, known in zip(votes.scores.T, votes.present.T)
+        ]
+    in_use = cfg["temperatures"] or [1.0] * len(members)
+    cfg["weights"] = fit_weights(calibrated(votes, in_use), right)

@@ -1,7 +1,8 @@
 """Choose thresholds and a temperature on one corpus, and test them on another."""
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from spacy.language import Language
 from spacy.training import Example
@@ -36,7 +37,8 @@ class Goal(NamedTuple):
     beta (float): maximise F-beta; above 1, recall counts more.
     precision (Optional[float]): maximise recall at this precision instead.
     per_label (bool): choose a threshold for each label.
-    temperature (bool): calibrate the scores first.
+    temperature (bool): calibrate the scores first, and those of the members of an
+        ensemble; otherwise temperatures stay as they are.
     """
 
     beta: float = 1.0
@@ -113,20 +115,39 @@ def choose_settings(
     track: predicting.Track = predicting.untracked,
 ) -> None:
     """Set the weights of an ensemble, the temperature, and then the thresholds for
-    calibrated scores, on annotated examples; see `tune`.
+    calibrated scores, on annotated examples; see `tune`. After an error, the settings
+    are those of before.
     """
     cfg = source.pipe.cfg
-    if isinstance(source.pipe, SpanEnsemble):
-        tune_members(nlp, source.pipe, dev, track=track)
-    if goal.temperature and "temperature" in cfg:
-        cfg["temperature"] = 1.0
-        spans = scored_spans(_unfiltered(nlp, source, dev, track))
-        cfg["temperature"] = fit_temperature(spans.score, spans.right)
-    chosen = choose_thresholds(_unfiltered(nlp, source, dev, track), goal)
-    cfg["threshold"] = chosen["threshold"]
-    cfg.pop(CHOSEN_THRESHOLD, None)
-    if "label_thresholds" in cfg:
-        cfg["label_thresholds"] = chosen["label_thresholds"]
+    with restored_after_errors(cfg):
+        if isinstance(source.pipe, SpanEnsemble):
+            fitted = goal.temperature
+            tune_members(nlp, source.pipe, dev, temperatures=fitted, track=track)
+        if goal.temperature and "temperature" in cfg:
+            cfg["temperature"] = 1.0
+            spans = scored_spans(_unfiltered(nlp, source, dev, track))
+            cfg["temperature"] = fit_temperature(spans.score, spans.right)
+        chosen = choose_thresholds(_unfiltered(nlp, source, dev, track), goal)
+        cfg["threshold"] = chosen["threshold"]
+        cfg.pop(CHOSEN_THRESHOLD, None)
+        if "label_thresholds" in cfg:
+            cfg["label_thresholds"] = chosen["label_thresholds"]
+
+
+@contextmanager
+def restored_after_errors(cfg: Dict[str, Any]) -> Iterator[None]:
+    """Put all settings of a component back if they could not be chosen.
+
+    cfg (Dict[str, Any]): the settings.
+    """
+    saved = dict(cfg)
+    try:
+        yield
+    except BaseException:  # Ctrl-C, too
+        for name in cfg.keys() - saved.keys():
+            del cfg[name]
+        cfg.update(saved)
+        raise
 
 
 def read_settings(source: predicting.SpanSource) -> Dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from typing import Any, List
 
+import pytest
 from spacy.language import Language
 from spacy.training import Example
 
 from spacy_spanner.evaluation.ensemble_tuning import tune_members
 from spacy_spanner.evaluation.predicting import find_source
-from spacy_spanner.evaluation.tuning import choose_settings
+from spacy_spanner.evaluation.tuning import Goal, choose_settings
 
 from ..helpers import annotate
 from ..pipeline.test_ensemble import GOLD, SURE, TEXT, joined, members
@@ -50,3 +51,26 @@ def test_nothing_is_fitted_to_spans_that_cannot_be_judged() -> None:
     tune_members(nlp, ensemble, dev_data(nlp))
     assert ensemble.cfg["weights"] == [0.5, 0.5]
     assert ensemble.cfg["temperatures"] == [1.0, 1.0]
+
+
+def test_without_calibration_all_temperatures_stay() -> None:
+    nlp = ensemble_of(one=SURE, two=WRONG)
+    ensemble: Any = nlp.get_pipe("span_ensemble")
+    ensemble.cfg.update(temperatures=[1.0, 2.0], temperature=1.5)
+    choose_settings(nlp, find_source(nlp), dev_data(nlp), Goal(temperature=False))
+    assert ensemble.cfg["temperatures"] == [1.0, 2.0]
+    assert ensemble.cfg["temperature"] == 1.5
+    assert ensemble.cfg["weights"][0] > 0.9
+    choose_settings(nlp, find_source(nlp), dev_data(nlp))
+    assert ensemble.cfg["temperatures"][1] > 2.0
+
+
+def test_settings_are_put_back_if_tuning_fails() -> None:
+    # Joint scores of 0.04 are below all thresholds that are tried.
+    nlp = ensemble_of(one=[[0, 2, "PER", 0.04]], two=[[3, 5, "GPE", 0.04]])
+    ensemble: Any = nlp.get_pipe("span_ensemble")
+    ensemble.cfg.update(temperature=1.5, threshold="auto", chosen_threshold=0.6)
+    before = dict(ensemble.cfg)
+    with pytest.raises(ValueError, match="SP161"):
+        choose_settings(nlp, find_source(nlp), dev_data(nlp))
+    assert ensemble.cfg == before
