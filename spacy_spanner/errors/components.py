@@ -273,6 +273,11 @@ class ComponentWarnings:
         "pipeline is stored with {threshold}. Add this callback "
         "(spacy_spanner.callbacks.v1 joins several), or set a number as threshold."
     )
+    SW063 = (
+        "Choosing thresholds on the dev data failed ({error}), so the pipeline is "
+        "stored with those that it had: {thresholds}. Choose them afterwards with "
+        "`spanner tune`."
+    )
     SW085 = (
         "'{component}': the settings {first} and {second} contradict each other: "
         "{why}. Change one of them; training goes on as they are."

@@ -5,24 +5,21 @@ that are stored. What it chooses is in the stored pipeline alone: the one in tra
 keeps its threshold, so that its evaluations can be compared with each other.
 """
 
-import random
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from copy import copy, deepcopy
 from itertools import islice
 from typing import (
     Any,
     Callable,
     Dict,
-    Iterable,
     Iterator,
     List,
-    Mapping,
     NamedTuple,
     Optional,
+    Tuple,
 )
 
-import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
@@ -35,10 +32,16 @@ from ..pipeline.config_checks import corpus_of
 from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.prediction import Doubt
 from ..pipeline.shared_keys import group_written_by
-from ..pipeline.state import CHOSEN_THRESHOLD
+from ..pipeline.state import CHOSEN_THRESHOLD, threshold_of
 from ..settings import AUTO, at_least, require
 from .counts import Reading
-from .predicting import SpanSource, keeping_members, lowered_threshold, predict
+from .predicting import (
+    SpanSource,
+    keeping_members,
+    lowered_threshold,
+    predict,
+    unchanged_random_numbers,
+)
 from .scorer import annotated_examples, read_example
 from .thresholds import (
     CURVE_FLOOR,
@@ -69,7 +72,8 @@ def make_auto_threshold(
     *, limit: int = 0, min_gold: int = MIN_GOLD
 ) -> Callable[[Language], Language]:
     """Choose the threshold of every component with `threshold = "auto"` on the dev
-    data of the config, for `[training.before_to_disk]`. Frozen components keep theirs.
+    data of the config, for `[training.before_to_disk]`. Frozen components keep theirs,
+    and all do if choosing fails (SW063): the pipeline is stored all the same.
 
     limit (int): number of dev documents to choose on; 0 for all. The scores in
         `meta.json` are those with the chosen threshold only if it is 0.
@@ -83,20 +87,43 @@ def make_auto_threshold(
         names = automatic_components(nlp)
         if not names:
             return nlp
-        stored = _with_copies(nlp, names)
-        with unchanged_random_numbers():
-            examples = list(islice(corpus_of(nlp, "dev_corpus")(nlp), limit or None))
-            for some in _in_rounds(stored, names):
-                choices = set_thresholds(
-                    stored, some, examples, min_gold, rescore=not limit
-                )
-                _show_new(choices, shown)
+        try:
+            stored, choices = _with_choices(nlp, names, limit, min_gold)
+        except Exception as error:
+            # spaCy stores also what a failed training has learned, and would not.
+            _warn_of_failure(nlp, names, error)
+            return nlp
+        _show_new(choices, shown)
         return stored
 
     return choose
 
 
-def _show_new(choices: Mapping[str, Choice], shown: Dict[str, float]) -> None:
+def _with_choices(
+    nlp: Language, names: List[str], limit: int, min_gold: int
+) -> Tuple[Language, Dict[str, Choice]]:
+    """RETURNS (Tuple[Language, Dict[str, Choice]]): the pipeline to store, and what was
+    chosen for the named components; see `make_auto_threshold`.
+    """
+    stored = _with_copies(nlp, names)
+    choices: Dict[str, Choice] = {}
+    with unchanged_random_numbers():
+        examples = list(islice(corpus_of(nlp, "dev_corpus")(nlp), limit or None))
+        for some in _in_rounds(stored, names):
+            found = set_thresholds(stored, some, examples, min_gold, rescore=not limit)
+            choices.update(found)
+    return stored, choices
+
+
+def _warn_of_failure(nlp: Language, names: List[str], error: Exception) -> None:
+    """Warn (SW063) that the named components keep their thresholds."""
+    in_use = [f"{threshold_of(nlp.get_pipe(name))} for '{name}'" for name in names]
+    problem = f"{type(error).__name__}: {str(error)[:200]}"
+    message = Warnings.SW063.format(error=problem, thresholds=", ".join(in_use))
+    warnings.warn(message, stacklevel=3)
+
+
+def _show_new(choices: Dict[str, Choice], shown: Dict[str, float]) -> None:
     """Print thresholds between the rows of spaCy's table, unless they are still those
     that were printed last: a pipeline is stored after every evaluation.
 
@@ -223,11 +250,11 @@ def _has_enough(
     return False
 
 
-def choose_threshold(source: SpanSource, examples: Iterable[Example]) -> Choice:
+def choose_threshold(source: SpanSource, examples: List[Example]) -> Choice:
     """Choose the threshold for strict F1, with the nearest one to the threshold in use
     out of nearly equal ones; labels with thresholds of their own keep them.
 
-    examples (Iterable[Example]): predicted with a low threshold.
+    examples (List[Example]): predicted with a low threshold.
     RETURNS (Choice): the scores before and after.
     """
     special = source.pipe.cfg.get("label_thresholds") or {}
@@ -271,16 +298,3 @@ def _rescore(
     scores = source.pipe.score(predicted)
     performance = nlp.meta.setdefault("performance", {})
     performance.update({k: v for k, v in scores.items() if k in performance})
-
-
-@contextmanager
-def unchanged_random_numbers() -> Iterator[None]:
-    """Restore the states of Python's and NumPy's generators, which shuffle the data
-    that training reads next.
-    """
-    of_python, of_numpy = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(of_python)
-        np.random.set_state(of_numpy)

@@ -1,9 +1,11 @@
 """Run a pipeline on a corpus, optionally with a lower threshold."""
 
+import random
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
+import numpy as np
 from spacy.language import Language
 from spacy.training import Corpus, Example
 
@@ -147,6 +149,19 @@ def read_predictions(
 ) -> List[Reading]:
     """RETURNS (List[Reading]): gold and predicted spans of each example."""
     return [read_example(eg, key) for eg in predict(nlp, examples, track=track)]
+
+
+@contextmanager
+def unchanged_random_numbers() -> Iterator[None]:
+    """Restore the states of Python's and NumPy's generators, which shuffle the data
+    that training reads next.
+    """
+    of_python, of_numpy = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
 
 
 @contextmanager
