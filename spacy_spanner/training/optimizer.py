@@ -215,19 +215,19 @@ class AdamW(Optimizer):
 
     def _factor(self, learning: Sequence[Learned], component: str) -> float:
         """RETURNS (float): what gradients are multiplied by to clip their norm, as in
-        `torch.nn.utils.clip_grad_norm_`.
+        `torch.nn.utils.clip_grad_norm_`; 1 with `grad_clip = 0`.
 
         RAISES (ValueError): SP147 if the norm is not finite; the gradients are zero
             then, so that whoever catches the error can go on.
         """
-        if not learning or not self.grad_clip:
+        if not learning:
             return 1.0
         grads = [one.gradient for one in learning]
         norm = gradient_norm(grads)
         if not math.isfinite(norm):
             set_to_zero(grads)
             raise ValueError(Errors.SP147.format(component=component, norm=norm))
-        return min(1.0, self.grad_clip / (norm + 1e-6))
+        return min(1.0, self.grad_clip / (norm + 1e-6)) if self.grad_clip else 1.0
 
     def _move(
         self,

@@ -61,11 +61,12 @@ def break_gradient(nlp: Language, part: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["head", "encoder"])
+@pytest.mark.parametrize("clip", [1.0, 0.0])
 def test_gradient_that_is_no_number_changes_no_weight(
-    own_nlp: Language, factory: str, part: str
+    own_nlp: Language, factory: str, part: str, clip: float
 ) -> None:
     examples, before = make_examples(own_nlp, NESTED), weights_of(own_nlp)
-    optimizer = make_adamw()
+    optimizer = make_adamw(grad_clip=clip)
     break_gradient(own_nlp, part)
     with pytest.raises(ValueError, match=rf"SP147.*'{factory}'.*Lower the learning"):
         own_nlp.update(examples, sgd=optimizer)
