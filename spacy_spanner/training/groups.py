@@ -1,6 +1,7 @@
 """Parameter groups: patterns, learning rates and weight decay."""
 
 import re
+from itertools import tee
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from ..errors import Errors
@@ -99,6 +100,27 @@ def default_groups(
         Group(ENCODER, "", encoder, weight_decay, frozen_steps),
         Group(HEAD, "", head, weight_decay, 0),
     ]
+
+
+def own_schedules(groups: Sequence[Group]) -> List[Group]:
+    """Give every group a schedule of its own: one that several groups share would
+    advance once for each of them in a step.
+
+    RETURNS (List[Group]): the groups, with the same rates.
+    """
+    copies: Dict[int, Schedule] = {id(one.learn_rate): one.learn_rate for one in groups}
+    own = []
+    for group in groups:
+        rate = group.learn_rate
+        if hasattr(rate, "__next__") and _n_uses(rate, groups) > 1:
+            copies[id(rate)], rate = tee(copies[id(rate)])
+        own.append(group._replace(learn_rate=rate))
+    return own
+
+
+def _n_uses(rate: Schedule, groups: Sequence[Group]) -> int:
+    """RETURNS (int): number of groups with this very object as their rate."""
+    return sum(group.learn_rate is rate for group in groups)
 
 
 def find_group(groups: Sequence[Group], owner: Owner) -> Optional[Group]:

@@ -32,7 +32,14 @@ from ..layers.devices import set_to_zero, view_of
 from ..settings import Rule, at_least, fraction, is_number, require, yes_or_no
 from .averages import Averages
 from .frozen import Learned, gradients
-from .groups import Group, Schedule, default_groups, not_negative, read_groups
+from .groups import (
+    Group,
+    Schedule,
+    default_groups,
+    not_negative,
+    own_schedules,
+    read_groups,
+)
 from .kernels import State, gradient_norm, take_step
 from .owners import HEAD, Key, running_update
 from .plans import ModelPlan, Plans
@@ -60,8 +67,8 @@ def make_adamw(
 ) -> Optimizer:
     """Create the optimizer, for `[training.optimizer]`.
 
-    encoder, head (Schedule): learning rate of each part, a number or a schedule.
-        Learned prompts count as head.
+    encoder, head (Schedule): learning rate of each part, a number or a schedule, which
+        may be the same object. Learned prompts count as head.
     groups (Optional[Dict[str, Dict[str, Any]]]): further parameter groups, see
         `groups.read_groups`; a tensor belongs to the first that matches.
     weight_decay (float): decoupled weight decay, not for biases and norms.
@@ -133,7 +140,7 @@ class AdamW(Optimizer):
         self.states: Dict[Key, State] = {}
         self._plans = Plans(groups, layer_decay=layer_decay)
         set_rate = internal(self, "_set_attr_or_schedule")
-        for group in groups:
+        for group in own_schedules(groups):
             set_rate(_rate_name(group.name), group.learn_rate)
         self._show_rate()
 

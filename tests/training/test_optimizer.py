@@ -178,6 +178,19 @@ def test_schedules_move_each_group_on(factory: str) -> None:
     assert rates == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5), (0.5, 0.5)]
 
 
+def test_groups_may_share_a_schedule() -> None:
+    shared, alone = warmup_linear(1.0, 2, 4), warmup_linear(1.0, 2, 4)
+    group = {"pattern": "biaffine", "learn_rate": shared}
+    optimizer = make_adamw(encoder=shared, head=shared, groups={"big": group})
+    for _ in range(6):
+        rates = [
+            getattr(optimizer, f"learn_rate_{name}")
+            for name in ("encoder", "head", "big")
+        ]
+        assert rates == [next(alone)] * 3
+        optimizer.step_schedules()
+
+
 def test_optimizer_that_no_model_calls_fails() -> None:
     weight, gradient = np.zeros((2,), "f"), np.asarray([30.0, 40.0], "f")
     with pytest.raises(ValueError, match=r"SP021.*'W'.*finish_update"):
