@@ -151,12 +151,14 @@ class LocateLabelCodec(SpanCodec):
 
     def lost(self, spans: SpanTable) -> Dict[str, Bools]:
         """RETURNS (Dict[str, Bools]): spans that no seed reaches, and second labels."""
-        largest = self.largest_seed
-        too_wide = spans.end - spans.start > largest
+        width, largest = spans.end - spans.start, self.largest_seed
+        reason = f"longer than the largest seed of {largest} tokens (raise max_seed"
+        is_seed = width <= largest
+        if not self.all_seeds:
+            reason = "of a length that is not in window_sizes (add it"
+            is_seed = np.isin(width, self.window_sizes)
         return {
-            f"longer than the largest seed ({largest}) with use_regressor = false": (
-                too_wide & (not self.use_regressor)
-            ),
+            f"{reason}, or set use_regressor = true)": ~(is_seed | self.use_regressor),
             "with the same boundaries as another span": repeats(spans),
         }
 
@@ -258,8 +260,7 @@ class LocateLabelCodec(SpanCodec):
         RETURNS (Candidates): distinct spans of the batch.
         """
         reader: SpanReader = module(batch)
-        seeds = self._seeds_of_prediction(batch)
-        located = self.locate(reader, seeds)
+        located = self.locate(reader, self._seeds_of_prediction(batch))
         # Seeds adjusted to the same span have the same scores: classify it once.
         n_tokens = batch.vectors.shape[1]
         spans, counts = distinct_or_marked(located.adjusted, n_tokens)
@@ -268,9 +269,8 @@ class LocateLabelCodec(SpanCodec):
         if counts is None:
             return Candidates.at(spans, *best_labels(scores, thresholds), scores)
         label, score = best_or_none(scores, thresholds)
-        end = spans.last + 1
         score = score.where(counts, NO_SPAN)
-        return Candidates(spans.window, spans.start, end, label, score)
+        return Candidates(spans.window, spans.start, spans.last + 1, label, score)
 
     def _seeds_of_prediction(self, batch: WindowBatch) -> Spans:
         if self.all_seeds:
@@ -284,9 +284,8 @@ class LocateLabelCodec(SpanCodec):
         if self.use_filter:
             passing = reader.filter(seeds).sigmoid() >= self.filter_threshold
             kept = seeds.take(rows_of(passing))
-        if LOGGER.isEnabledFor(logging.DEBUG):
-            n_seeds, n_kept = len(seeds.window), len(kept.window)
-            LOGGER.debug("The filter kept %s of %s seeds.", n_kept, n_seeds)
+        n_seeds, n_kept = len(seeds.window), len(kept.window)
+        LOGGER.debug("The filter kept %s of %s seeds.", n_kept, n_seeds)
         if not self.use_regressor:
             return Located(kept, kept)
         offsets = reader.regress(kept)

@@ -58,6 +58,22 @@ def test_lost_without_regressor_counts_what_is_wider_than_seeds(settings: Dict) 
     assert wide.tolist() == [False, True]
 
 
+@pytest.mark.parametrize("all_seeds", [True, False])
+def test_lost_without_regressor_is_what_never_is_a_seed(all_seeds: bool) -> None:
+    """With the settings of the reason, nothing is lost any more."""
+    settings: Dict[str, Any] = {"use_regressor": False, "all_seeds": all_seeds}
+    spans = SpanTable.of([(0, width, 0) for width in range(1, 18)])
+    (reason, wide), _ = LocateLabelCodec(**settings).lost(spans).items()
+    missing = [16, 17] if all_seeds else [8, 10, 12, 14, 16, 17]
+    assert spans.end[wide].tolist() == missing
+    named = "max_seed" if all_seeds else "window_sizes"
+    assert named in reason and "use_regressor = true" in reason
+    every = {"max_seed": 17} if all_seeds else {"window_sizes": list(range(1, 18))}
+    for better in (every, {"use_regressor": True}):
+        wide, _ = LocateLabelCodec(**{**settings, **better}).lost(spans).values()
+        assert not wide.any()
+
+
 @pytest.mark.parametrize(
     "settings, n_seeds",
     [({}, 10 + 9), ({"all_seeds": False}, 10 + 8), ({"max_seed": 2**62}, 55)],
