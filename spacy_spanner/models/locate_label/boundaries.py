@@ -81,8 +81,8 @@ def distinct_or_marked(spans: Spans, n_tokens: int) -> Tuple[Spans, Optional[Ten
     if spans.window.is_cpu:
         return distinct(spans, n_tokens), None
     key, order = _keys(spans, n_tokens).sort()
-    is_new = F.pad(key[1:] != key[:-1], (1, 0), value=True)
-    return spans.take(order), is_new[: len(key)]
+    is_first = F.pad(key[1:] != key[:-1], (1, 0), value=True)
+    return spans.take(order), is_first[: len(key)]
 
 
 def _keys(spans: Spans, n_tokens: int) -> Tensor:

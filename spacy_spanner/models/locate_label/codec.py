@@ -229,7 +229,7 @@ class LocateLabelCodec(SpanCodec):
             if self.filter_in_training:
                 passing = logits.sigmoid() >= self.filter_threshold
                 examples = examples.take(rows_of(passing | examples.positive))
-        spans, counts = examples.spans, None
+        spans, is_first = examples.spans, None
         if self.use_regressor:
             offsets = reader.regress(spans)
             loss += self.regressor_weight * offset_loss(
@@ -239,17 +239,17 @@ class LocateLabelCodec(SpanCodec):
             if self.learn_once:
                 # As in prediction. If a span counted once for each seed that moves to
                 # it, entities would seem more frequent than they are.
-                spans, counts = distinct_or_marked(spans, batch.vectors.shape[1])
+                spans, is_first = distinct_or_marked(spans, batch.vectors.shape[1])
         if earlier is not None:
-            spans, counts = earlier.chosen
+            spans, is_first = earlier.chosen
         classes = reader.classify(spans)
         target, weight = class_targets(spans, gold, self.entity_iou, eta)
-        weight = weight if counts is None else weight * counts
+        weight = weight if is_first is None else weight * is_first
         loss += self.class_weight * focal_cross_entropy(
             classes, target, weight, self.class_focus, batch.missing_at(*spans)
         )
         scored.append(Scored(classes, self.class_weight * weight))
-        return Pass(loss, scored, (spans, counts))
+        return Pass(loss, scored, (spans, is_first))
 
     def candidates(
         self, module: nn.Module, batch: WindowBatch, thresholds: Tensor
@@ -263,13 +263,13 @@ class LocateLabelCodec(SpanCodec):
         located = self.locate(reader, self._seeds_of_prediction(batch))
         # Seeds adjusted to the same span have the same scores: classify it once.
         n_tokens = batch.vectors.shape[1]
-        spans, counts = distinct_or_marked(located.adjusted, n_tokens)
+        spans, is_first = distinct_or_marked(located.adjusted, n_tokens)
         classes = reader.classify(spans).softmax(dim=-1)
         scores = only_best_class(classes, self.decision)[:, 1:]
-        if counts is None:
+        if is_first is None:
             return Candidates.at(spans, *best_labels(scores, thresholds), scores)
         label, score = best_or_none(scores, thresholds)
-        score = score.where(counts, NO_SPAN)
+        score = score.where(is_first, NO_SPAN)
         return Candidates(spans.window, spans.start, spans.last + 1, label, score)
 
     def _seeds_of_prediction(self, batch: WindowBatch) -> Spans:
