@@ -132,7 +132,11 @@ def _learn_twice(
 
 
 def measure_loss(model: Model, docs: List, work: HeadWork, gold: HeadGold) -> float:
-    """RETURNS (float): the loss, without dropout and without gradients."""
+    """RETURNS (float): the loss, without dropout and without gradients; 0 without
+    tokens, which encoders need not be able to read.
+    """
+    if not any(map(len, docs)):
+        return 0.0
     head = model.get_ref("output_layer")
     return torch_head.measure_loss(head, _encode(model, docs), work, gold)
 
