@@ -7,6 +7,7 @@ from spacy.util import filter_spans
 
 from ..pipeline.annotations import SCORE_OF_OTHERS, annotated_spans
 from ..pipeline.marks import INCOMPLETE, NOT
+from ..pipeline.span_scores import is_below
 from .bare_language import AnyLanguage
 from .options import DocOptions
 from .records import (
@@ -141,7 +142,7 @@ def _place_groups(
 def _is_unsure(mention: Mention, options: DocOptions) -> bool:
     if mention.score is None or options.min_score is None:
         return False
-    return mention.score < options.min_score
+    return is_below(mention.score, options.min_score)
 
 
 def _tokens_of(

@@ -32,6 +32,7 @@ from ..pipeline.config_checks import corpus_of
 from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.prediction import Doubt
 from ..pipeline.shared_keys import group_written_by
+from ..pipeline.span_scores import is_below
 from ..pipeline.state import CHOSEN_THRESHOLD, threshold_of
 from ..settings import AUTO, at_least, require
 from .counts import Reading
@@ -272,7 +273,7 @@ def _decided(reading: Reading, special: Any) -> Reading:
     kept = {
         span: None if span[2] in special else score
         for span, score in reading.predicted.items()
-        if span[2] not in special or score is None or score >= special[span[2]]
+        if score is None or not is_below(score, special.get(span[2], 0.0))
     }
     return reading._replace(predicted=kept)
 

@@ -15,7 +15,7 @@ from ..spans.overlap import by_length, by_preference, choose_in_order
 from ..spans.table import Ints, SpanTable
 from .marks import INCOMPLETE, has_marks, has_only_marks
 from .soft_labels import drawn_spans, has_soft_labels, likely_spans
-from .span_scores import scores_of, write_scores
+from .span_scores import is_below, scores_of, write_scores
 
 # Spans that other components or people have written count as certain.
 SCORE_OF_OTHERS = 1.0
@@ -167,7 +167,7 @@ def raise_threshold(doc: Doc, key: str, threshold: float) -> None:
     kept = [
         (span, score)
         for span, score in zip(doc.spans[key], scores_of(doc, key))
-        if score is None or score >= threshold
+        if score is None or not is_below(score, threshold)
     ]
     doc.spans[key] = [span for span, _ in kept]
     write_scores(doc, key, [score for _, score in kept])

@@ -47,6 +47,15 @@ def scores_of(doc: Doc, key: str = DEFAULT_SPANS_KEY) -> Scores:
     return stored
 
 
+def is_below(score: float, threshold: float) -> bool:
+    """Compare a score with a threshold as prediction does, in float32: the score of a
+    span that just reaches 0.35 is 0.3499999940395355 as a float.
+
+    RETURNS (bool): whether the score does not reach the threshold.
+    """
+    return bool(np.float32(score) < np.float32(threshold))
+
+
 def score_of(span: Span) -> Optional[float]:
     """Find the score of a span, as `span._.score`. Where it is in several groups with
     different scores, this is the highest.

@@ -305,6 +305,14 @@ def test_another_group_is_limited_to_sure_spans(tmp_path: Path) -> None:
     assert scores(doc) == [0.9]
 
 
+def test_score_that_just_reaches_the_limit_is_sure(tmp_path: Path) -> None:
+    """In the group it is less than the limit by the rounding of float32."""
+    doc = predicted("sc")
+    doc.spans["sc"].attrs["scores"] = [0.9, 0.3499999940395355]
+    source = save_docs(tmp_path, doc)
+    assert spans_of(converted(source, from_key="sc", min_score=0.35)) == PLACES
+
+
 def test_documents_without_the_other_group_are_not_annotated(tmp_path: Path) -> None:
     source = save_docs(tmp_path, predicted("ents"), predicted("sc"))
     without, with_group = convert(source, from_key="sc", predictions=True)

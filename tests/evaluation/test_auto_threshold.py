@@ -10,13 +10,17 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus
+from spacy.training import Corpus, Example
 from thinc.api import fix_random_seed
 
-from spacy_spanner.evaluation.auto_threshold import make_auto_threshold
+from spacy_spanner.evaluation.auto_threshold import (
+    choose_threshold,
+    make_auto_threshold,
+)
 from spacy_spanner.evaluation.card import render_card
 from spacy_spanner.evaluation.predicting import SpanSource, lowered_threshold
 from spacy_spanner.evaluation.tuning import tune
+from spacy_spanner.pipeline.annotations import raise_threshold
 from spacy_spanner.pipeline.state import threshold_of
 
 from ..helpers import (
@@ -212,6 +216,37 @@ def test_labels_with_thresholds_of_their_own_keep_them(tmp_path: Path) -> None:
     nlp.meta["performance"] = {"spans_ents_f": 0.0}
     stored = CHOOSE(nlp)
     assert stored.meta["performance"]["spans_ents_f"] == f1(stored, tmp_path)
+
+
+def just_above_a_score(docs: List[Doc]) -> float:
+    """RETURNS: a threshold that is higher than a score, but the same in float32."""
+    scores = sorted(span[3] for doc in docs for span in scored_spans(doc))
+    threshold: float = scores[len(scores) // 2] * (1 + 1e-9)
+    assert threshold not in scores and float(np.float32(threshold)) in scores
+    return threshold
+
+
+def test_raised_threshold_keeps_what_prediction_keeps() -> None:
+    nlp = half_trained()
+    docs = candidates(nlp, NAME)
+    threshold = just_above_a_score(docs)
+    for doc in docs:
+        raise_threshold(doc, "ents", threshold)
+    predicted = candidates(nlp, NAME, threshold)
+    assert [scored_spans(doc) for doc in docs] == [scored_spans(d) for d in predicted]
+
+
+def test_label_with_a_threshold_keeps_what_prediction_keeps() -> None:
+    nlp = half_trained()
+    pipe: Any = nlp.get_pipe(NAME)
+    docs = candidates(nlp, NAME)
+    threshold = just_above_a_score(docs)
+    pipe.cfg["label_thresholds"] = dict.fromkeys(pipe.labels, threshold)
+    examples = [Example(doc, annotate(nlp.make_doc(doc.text), [])) for doc in docs]
+    choice = choose_threshold(SpanSource("ents", NAME, pipe), examples)
+    assert choice.before.n_predicted == sum(
+        len(doc.spans["ents"]) for doc in candidates(nlp, NAME, threshold)
+    )
 
 
 def test_limit_reads_no_more_documents(tmp_path: Path) -> None:
