@@ -90,8 +90,7 @@ def make_auto_threshold(
             return nlp
         try:
             stored, choices = _with_choices(nlp, names, limit, min_gold)
-        except Exception as error:
-            # spaCy stores also what a failed training has learned, and would not.
+        except Exception as error:  # a failed training has to be stored, too
             _warn_of_failure(nlp, names, error)
             return nlp
         _show_new(choices, shown)

@@ -18,6 +18,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from spacy.util import registry
 
+from ..pipeline.alignment import on_reference
 from ..pipeline.annotations import annotated_spans
 from ..pipeline.marks import has_marks
 from ..pipeline.span_scores import scores_of
@@ -116,15 +117,14 @@ def _getter(examples: List[Example], key: str) -> Callable[[Doc, str], List[Span
     return get_spans
 
 
-def _judged(example: Example, spans: Iterable[Span], key: str) -> List[Span]:
+def _judged(example: Example, spans: Sequence[Span], key: str) -> List[Span]:
     """RETURNS (List[Span]): predicted spans that count, see `incomplete`."""
     is_judged = judge_of(example.reference, key)
-    chosen = []
-    for span in spans:
-        aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
-        if not aligned or is_judged((aligned[0].start, aligned[0].end, span.label_)):
-            chosen.append(span)
-    return chosen
+    return [
+        span
+        for span, place in zip(spans, on_reference(example, spans))
+        if place is None or is_judged((*place, span.label_))
+    ]
 
 
 def _distinct(spans: Iterable[Span]) -> List[Span]:
@@ -147,15 +147,13 @@ def read_example(
     }
     reading = Reading(gold, {}, [])
     doc, is_judged = example.predicted, judge_of(example.reference, gold_key)
-    for span, score in zip(predicted_spans(doc, key), scores_of(doc, key)):
-        # One at a time, as the result does not refer to the input spans.
-        aligned = example.get_aligned_spans_x2y([span], allow_overlap=True)
-        if aligned:
-            place = aligned[0].start, aligned[0].end, aligned[0].label_
-            if is_judged(place):
-                reading.predicted[place] = score
-        else:
+    spans = list(predicted_spans(doc, key))
+    places = on_reference(example, spans)
+    for span, place, score in zip(spans, places, scores_of(doc, key)):
+        if place is None:
             reading.unplaced.append(score)
+        elif is_judged((*place, span.label_)):
+            reading.predicted[(*place, span.label_)] = score
     return reading
 
 

@@ -13,6 +13,7 @@ from ..settings import SpanSettings
 from ..spans.conflicts import conflict_with_any
 from ..spans.overlap import by_length, by_preference, choose_in_order
 from ..spans.table import Ints, SpanTable
+from .alignment import on_predicted
 from .marks import INCOMPLETE, has_marks, has_only_marks
 from .soft_labels import drawn_spans, has_soft_labels, likely_spans
 from .span_scores import is_below, scores_of, write_scores
@@ -111,7 +112,7 @@ def gold_spans(
     unlabelled = [span for span in annotated if not span.label_]
     unknown = [s for s in annotated if s.label_ and s.label_ not in label_ids]
     rows, misaligned, padded = [], [], []
-    for span, aligned in zip(known, _align(example, known)):
+    for span, aligned in zip(known, on_predicted(example, known)):
         if span[0].is_space or span[-1].is_space:
             padded.append(span)
         elif aligned is None:
@@ -120,27 +121,6 @@ def gold_spans(
             rows.append((*aligned, label_ids[span.label_]))
     distinct = SpanTable.of(list(dict.fromkeys(rows)))
     return GoldSpans(distinct, misaligned, padded, unlabelled, empty, unknown)
-
-
-def _align(example: Example, spans: Sequence[Span]) -> List[Optional[tuple]]:
-    """Find start and end of reference spans on the predicted tokens, None if inside."""
-    if _same_tokens(example.predicted, example.reference):
-        return [(span.start, span.end) for span in spans]
-    aligned = []
-    for span in spans:
-        # One at a time, so that the result tells which span was lost.
-        found = example.get_aligned_spans_y2x([span], allow_overlap=True)
-        aligned.append((found[0].start, found[0].end) if found else None)
-    return aligned
-
-
-def _same_tokens(predicted: Doc, reference: Doc) -> bool:
-    """Spare the alignment, which costs more than the rest of reading gold."""
-    return len(predicted) == len(reference) and bool(
-        np.array_equal(
-            predicted.to_array(["ORTH", "SPACY"]), reference.to_array(["ORTH", "SPACY"])
-        )
-    )
 
 
 def write_prediction(

@@ -4,14 +4,14 @@
 "ents" is the key of the entities. A span without a label concerns every label.
 """
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
-import numpy as np
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from ..spans.missing import EVERY_LABEL, Marks
 from ..spans.table import SpanTable
+from .alignment import touched_in_predicted
 from .soft_labels import has_soft_labels
 
 INCOMPLETE, NOT = ":incomplete", ":not"
@@ -65,18 +65,9 @@ def _table(
     """RETURNS (SpanTable): the spans on the predicted tokens that they touch."""
     ids = {"": EVERY_LABEL, **label_ids}
     known = [span for span in spans if span.label_ in ids]
-    places = [_covering(example, span) for span in known]
     rows = [
         (*place, ids[span.label_], score)
-        for span, place in zip(known, places)
+        for span, place in zip(known, touched_in_predicted(example, known))
         if place is not None
     ]
     return SpanTable.of(rows)
-
-
-def _covering(example: Example, span: Span) -> Optional[Tuple[int, int]]:
-    """RETURNS (Optional[Tuple[int, int]]): start and end of the predicted tokens that a
-    span of the reference touches; None if there are none.
-    """
-    found = np.asarray(example.alignment.y2x[span.start : span.end].data).ravel()
-    return (int(found.min()), int(found.max()) + 1) if len(found) else None
