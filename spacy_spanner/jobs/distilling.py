@@ -87,7 +87,7 @@ class Student:
         """
         raw = load_config(path, overrides=overrides, interpolate=False)
         nlp = load_model_from_config(raw, auto_fill=True)
-        self.config, self.output = nlp.config.copy(), output.absolute()
+        self.config, self.output = _with_sources(nlp.config, raw), output.absolute()
         pipes = span_components(nlp)
         if not pipes:
             pipeline = ", ".join(nlp.pipe_names) or "no component"
@@ -194,6 +194,18 @@ class Student:
         # The last steps come after the last checkpoint.
         steps = self.config.interpolate()["training"]["max_steps"]
         write_json(self.output / DONE, {"max_steps": steps})
+
+
+def _with_sources(filled: Config, raw: Config) -> Config:
+    """RETURNS (Config): the config of a pipeline, whose sourced components are still
+    taken from other pipelines. By spaCy's account they come from a factory, which would
+    make them anew, without their weights.
+    """
+    config = filled.copy()
+    for name, block in raw["components"].items():
+        if name in config["components"] and "source" in block:
+            config["components"][name] = block
+    return config
 
 
 def _warn_of_others(nlp: Language, frozen: Iterable[str]) -> None:

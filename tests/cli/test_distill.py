@@ -123,6 +123,23 @@ def test_interrupted_training_goes_on(
     assert_same_weights(whole / "model-last", parts / "model-last")
 
 
+def test_sourced_components_keep_their_weights(
+    model: str, read: Path, student: Path, tmp_path: Path
+) -> None:
+    config = Config().from_disk(student, interpolate=False)
+    config["nlp"]["lang"] = "en"
+    config["paths"]["start"] = model
+    config["components"]["span_biaffine"] = {"source": "${paths.start}"}
+    config.to_disk(student)
+    output = tmp_path / "out"
+    command = words(model, read, student, output)
+    for name in ("dropout", "optimizer.encoder", "optimizer.head"):  # learn nothing
+        command += [f"--training.{name}", 0.0]
+    run(*command)
+    assert_same_weights(Path(model), output / "model-last")
+    assert "already trained" in run(*command)
+
+
 def test_what_is_wrong_is_said_before_the_teacher_reads(
     model: str, read: Path, student: Path, tmp_path: Path
 ) -> None:
