@@ -62,7 +62,7 @@ def read_texts(
     RAISES (ValueError): SP120 without files, SP187 without texts, or why a document
         cannot be read.
     """
-    sources = find_sources(inputs, output=Path(), by_line=by_line)
+    sources = find_sources(inputs, by_line=by_line)
     pieces = tuple(Piece(str(one.path), one.name, one.format) for one in sources)
     found = list(read_part(Part(0, 0, pieces), fields, nlp.vocab))
     broken = [document.problem for document in found if document.problem]

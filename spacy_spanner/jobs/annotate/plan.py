@@ -7,7 +7,7 @@ number of workers, and every engine writes the same files.
 import glob
 import os
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ...errors import Errors
 from .messages import Part, Piece
@@ -46,12 +46,12 @@ class Source(NamedTuple):
 
 
 def find_sources(
-    inputs: Sequence[str], *, output: Path, by_line: bool = False
+    inputs: Sequence[str], *, output: Optional[Path] = None, by_line: bool = False
 ) -> List[Source]:
     """Find the input files.
 
     inputs (Sequence[str]): files, folders (searched recursively) and globs.
-    output (Path): folder for the results, which is never read as input.
+    output (Optional[Path]): folder for the results, which is never read as input.
     by_line (bool): each line of a text file is a document, instead of the whole file.
     RETURNS (List[Source]): each file of a known format once, sorted by path.
     RAISES (ValueError): SP120 if an input has no file to read.

@@ -17,7 +17,7 @@ FIELDS = Fields()
 
 
 def parts_of(path: Path, *, size: int = 10**6, by_line: bool = False) -> List[Part]:
-    sources = find_sources([str(path)], output=Path("/nowhere"), by_line=by_line)
+    sources = find_sources([str(path)], by_line=by_line)
     return make_parts(sources, size)
 
 

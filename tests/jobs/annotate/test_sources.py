@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 def find(*inputs: object, by_line: bool = False) -> List[Source]:
     given = [str(one) for one in inputs]
-    return find_sources(given, output=Path("/nowhere"), by_line=by_line)
+    return find_sources(given, by_line=by_line)
 
 
 def test_folder_is_searched_to_the_bottom(folder: Path) -> None:
@@ -67,6 +67,13 @@ def test_lines_of_text_may_be_documents(folder: Path) -> None:
     formats = {one.name: one.format for one in find(folder, by_line=True)}
     assert formats["b.txt"] == formats["d.txt.gz"] == "lines"
     assert formats["a/x.jsonl"] == "jsonl"
+
+
+def test_files_of_any_folder_are_read_where_there_is_no_output(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert len(find(".")) == len(find(folder)) == 6
 
 
 def test_output_inside_the_input_is_no_input(folder: Path) -> None:
