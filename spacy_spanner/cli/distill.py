@@ -69,13 +69,15 @@ def distill_cli(
         options["code"] = str(code_path.absolute()) if code_path else None
         reader = SpanAnnotator(absolute(teacher), gpu_id=gpu_id, **options)
         learner, taught = Student(student, overrides, output), taught_by(reader)
+        learner.require_apart(teacher)
+        if not force:
+            learner.require_own_folder(teacher, taught)
+            if learner.is_trained:
+                msg.good("The student is already trained", output / "model-best")
+                return
+        learner.require_texts_apart(texts)
         if force:
             learner.forget()
-        else:
-            learner.require_own_folder(teacher, taught)
-        if learner.is_trained:
-            msg.good("The student is already trained", output / "model-best")
-            return
         if n_process > 1:
             reader = SpanAnnotator(absolute(teacher), threads=1, **options)
         fields = Fields(text_field)

@@ -12,7 +12,7 @@ The output folder contains, in the order of their making:
 import shutil
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from spacy.language import Language
 from spacy.pipeline import SpanCategorizer
@@ -31,9 +31,11 @@ from thinc.api import Config
 from ..errors import Errors, Warnings
 from ..evaluation.predicting import find_source, labels_of, span_components
 from ..files import write_json
+from ..output_checks import require_apart
 from ..pipeline.config_checks import corpus_of
 from .annotate.annotator import SpanAnnotator
 from .annotate.messages import Fields
+from .annotate.plan import find_sources
 from .annotate.run import Request
 from .run.checkpoint import last_checkpoint
 from .run.optimizer_state import require_known
@@ -41,6 +43,8 @@ from .run.resuming import finish_run, load_run
 
 TEXTS, CONFIG, CHECKPOINTS = "texts", "config.cfg", "checkpoints"
 DONE = "trained.json"
+# What a training replaces in its folder.
+REPLACED = (TEXTS, CONFIG, CHECKPOINTS, DIR_MODEL_BEST, DIR_MODEL_LAST, DONE)
 # Spans with lower scores are no entities; to store them all would be slow.
 LOWEST = 0.05
 CHECKPOINT = "spacy_spanner.checkpoint.v1"
@@ -95,6 +99,9 @@ class Student:
             raise ValueError(message)
         self.keys = sorted({pipe.cfg["spans_key"] for pipe in pipes.values()})
         whole = self.config.interpolate()
+        blocks = whole["components"].values()
+        sources = [Path(block["source"]) for block in blocks if "source" in block]
+        self._inputs = [path, *sources]
         require_known(whole["training"]["optimizer"])
         _warn_of_others(nlp, whole["training"]["frozen_components"])
         self._read_some(nlp, whole)
@@ -140,17 +147,42 @@ class Student:
         }
         return config
 
+    def require_apart(self, teacher: str) -> None:
+        """Keep what the student is made of, whatever may be replaced.
+
+        teacher (str): folder or package.
+        RAISES (ValueError): SP192 if the folder has the teacher, and SP144 if the
+            student's config or the source of a component would be replaced.
+        """
+        place = Path(teacher).resolve()
+        if place.exists() and self.output.resolve() in (place, *place.parents):
+            raise ValueError(Errors.SP192.format(folder=self.output, teacher=teacher))
+        self._require_kept(self._inputs)
+
+    def require_texts_apart(self, texts: Sequence[str]) -> None:
+        """Keep the texts.
+
+        texts (Sequence[str]): files, folders and globs.
+        RAISES (ValueError): SP144 if one of them would be replaced, SP120 if there are
+            none, or only those that an earlier teacher has read.
+        """
+        files = find_sources(texts, output=self.output / TEXTS)
+        # There may be very many files, but few folders.
+        self._require_kept(sorted({file.path.resolve().parent for file in files}))
+
+    def _require_kept(self, inputs: Sequence[Path]) -> None:
+        for name in REPLACED:
+            require_apart(self.output / name, inputs)
+
     def require_own_folder(self, teacher: str, taught: Taught) -> None:
         """Keep all pipelines that this student did not write.
 
-        RAISES (ValueError): SP192 if the folder has another pipeline, such as the
-            teacher, and SP190 if it has a student with other settings.
+        RAISES (ValueError): SP192 if the folder has another pipeline, and SP190 if it
+            has a student with other settings.
         """
         models = [self.output / name for name in (DIR_MODEL_BEST, DIR_MODEL_LAST)]
         stored = self.output / CONFIG
-        place = Path(teacher).absolute()
-        is_inside = self.output in (place, *place.parents)
-        if is_inside or (not stored.exists() and any(one.exists() for one in models)):
+        if not stored.exists() and any(one.exists() for one in models):
             raise ValueError(Errors.SP192.format(folder=self.output, teacher=teacher))
         if not stored.exists() or not (self.is_trained or self._checkpoint):
             return

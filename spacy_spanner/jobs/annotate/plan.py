@@ -57,8 +57,9 @@ def find_sources(
     RAISES (ValueError): SP120 if an input has no file to read.
     """
     found: List[Path] = []
+    results = output and output.resolve()  # inputs may lead there by a link
     for given in inputs:
-        paths = [path for path in _expand(given) if output not in path.parents]
+        paths = [one for one in _expand(given) if results not in one.resolve().parents]
         if not paths:
             raise ValueError(
                 Errors.SP120.format(source=given, suffixes=", ".join(SUFFIXES))

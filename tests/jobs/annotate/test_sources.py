@@ -81,6 +81,14 @@ def test_output_inside_the_input_is_no_input(folder: Path) -> None:
     assert [one.name for one in found] == ["b.txt", "c.spacy", "d.txt.gz"]
 
 
+def test_output_is_no_input_behind_a_link(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    found = find_sources([str(tmp_path / "link")], output=folder / "a")
+    assert [one.name for one in found] == ["b.txt", "c.spacy", "d.txt.gz"]
+    with pytest.raises(ValueError, match="SP120"):
+        find_sources([str(folder)], output=tmp_path / "link")
+
+
 def test_errors_beside_results_are_no_input(tmp_path: Path) -> None:
     (tmp_path / ".annotate").mkdir()
     for name in ("part-000000.jsonl", "errors.jsonl"):
