@@ -187,17 +187,20 @@ def train_recorded(
     for _, info, is_best in track(steps, total=settings["max_steps"] + 1, what=what):
         if is_best is None:
             continue
-        if is_best:
-            best = nlp.to_bytes()
         scores = info["other_scores"]
-        prepared = prepare_examples(nlp, name, dev)
-        yield {
-            "step": info["step"],
-            "epoch": info["epoch"],
-            "loss": mean_loss(pipe, prepared),
-            **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
-            **(train_curves(nlp, name, prepared, sample) if curves else {}),
-        }
+        # With moving averages, these were evaluated, and not the weights.
+        with nlp.use_params(settings["optimizer"].averages):
+            if is_best:
+                best = nlp.to_bytes()
+            prepared = prepare_examples(nlp, name, dev)
+            row = {
+                "step": info["step"],
+                "epoch": info["epoch"],
+                "loss": mean_loss(pipe, prepared),
+                **{x: scores.get(f"spans_{key}_{x}") or 0.0 for x in "prf"},
+                **(train_curves(nlp, name, prepared, sample) if curves else {}),
+            }
+        yield row
     nlp.from_bytes(best)
 
 

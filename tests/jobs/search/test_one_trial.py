@@ -11,8 +11,13 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
 
+from spacy_spanner.evaluation.landscape import mean_loss, prepare_examples
 from spacy_spanner.jobs.search import one_trial
-from spacy_spanner.jobs.search.one_trial import count_documents, train_variant
+from spacy_spanner.jobs.search.one_trial import (
+    count_documents,
+    read_dev,
+    train_variant,
+)
 from spacy_spanner.jobs.search.search import run_variants
 from spacy_spanner.jobs.search.trials import Plan, opened_trials
 from spacy_spanner.jobs.search.variants import Variant, sweep
@@ -53,6 +58,30 @@ def test_record_of_a_training_is_that_of_spacy(plan: Plan) -> None:
     assert found["scores"]["dev"]["f"] == pytest.approx(best)
     assert found["scores"]["test"] == found["scores"]["dev"]
     assert found["seconds"] > 0
+
+
+def test_moving_averages_are_kept_and_measured(plan: Plan, tmp_path: Path) -> None:
+    config = load_config(plan.config, interpolate=False)
+    config["training"]["optimizer"] = {
+        "@optimizers": "spacy_spanner.AdamW.v1",
+        "encoder": 0.02,
+        "head": 0.02,
+        "use_averages": True,
+        "average_decay": 0.9,
+    }
+    config.to_disk(tmp_path / "averaged.cfg")
+    averaged = plan._replace(config=tmp_path / "averaged.cfg", curves=True)
+    kept = tmp_path / "kept"
+    found = train_variant(averaged, Variant("one", {}), keep=kept)
+    nlp = spacy.load(kept)
+    dev = read_dev(nlp)
+    highest = max(row["f"] for row in found["history"])
+    best = [row for row in found["history"] if row["f"] == highest][-1]
+    assert found["scores"]["dev"]["f"] == highest
+    assert nlp.evaluate(dev)["spans_ents_f"] == highest
+    loss = mean_loss(nlp.get_pipe(NAME), prepare_examples(nlp, NAME, dev))
+    assert best["loss"] == pytest.approx(loss)
+    assert best["train_loss"] == pytest.approx(loss)  # both read the same documents
 
 
 def test_variants_differ_by_their_overrides(plan: Plan, tmp_path: Path) -> None:
