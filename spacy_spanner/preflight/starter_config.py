@@ -1,5 +1,6 @@
 """Build a complete training config for any model of this package on any encoder."""
 
+from copy import deepcopy
 from shlex import quote
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
@@ -231,7 +232,7 @@ def _training(wishes: Wishes, sentences: List[str]) -> Dict[str, Any]:
         "max_steps": plan.steps,
         "eval_frequency": frequency,
         "annotating_components": sentences,
-        "before_to_disk": BEFORE_TO_DISK,
+        "before_to_disk": deepcopy(BEFORE_TO_DISK),
         "batcher": {
             "@batchers": "spacy.batch_by_words.v1",
             "size": WORDS_ON_GPU if wishes.gpu else plan.words,

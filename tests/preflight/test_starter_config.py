@@ -95,6 +95,23 @@ def test_config_of_wishes() -> None:
     assert config["training"]["max_steps"] == 77
 
 
+def overwrite(block: Any) -> None:
+    """Change every value in a config."""
+    for key, value in block.items():
+        if isinstance(value, dict):
+            overwrite(value)
+        else:
+            block[key] = "changed"
+
+
+@pytest.mark.parametrize("encoder", ["cnn", "minilm"])
+def test_changed_config_changes_no_other(encoder: str) -> None:
+    wishes = Wishes("biaffine", encoder=encoder, labels=["A"], checkpoint=True)
+    before = build_config(wishes).to_str(interpolate=False)
+    overwrite(build_config(wishes))
+    assert build_config(wishes).to_str(interpolate=False) == before
+
+
 def test_config_can_be_trained_by_copying_one_line() -> None:
     wishes = Wishes("span_biaffine", gpu=True)
     text = write_config(build_config(wishes), wishes.heading("a_long_name.cfg"))
