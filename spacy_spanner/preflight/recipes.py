@@ -177,10 +177,10 @@ def recipe(
     name (str): "tuned", the defaults of the factory, or "paper", the mechanisms and
         values of the paper; where it states none, those of the authors' code, or own
         ones, as the comments in `configs/paper` say.
-    dataset (Optional[str]): a dataset of the paper; needed for "paper".
+    dataset (Optional[str]): a dataset of the paper; for "paper" only, which needs it.
     RETURNS (Dict[str, Any]): the settings, with those of the model.
     RAISES (ValueError): SP076 for an unknown model, SP002 for an unknown name, SP085 if
-        the paper has no such dataset.
+        the paper has no such dataset, SP030 for a dataset with "tuned".
 
     >>> nlp = spacy.blank("en")
     >>> settings = recipe("span_biaffine", "paper", "conll03")
@@ -191,6 +191,7 @@ def recipe(
     factory = find_factory(model)
     require(one_of(RECIPES), recipe=name)
     if name == "tuned":
+        _require_no_dataset(dataset)
         config = build_config(Wishes(factory))
     else:
         found = find_paper(factory, dataset)
@@ -198,6 +199,18 @@ def recipe(
     settings = dict(config.interpolate()["components"][factory])
     del settings["factory"]
     return settings
+
+
+def _require_no_dataset(dataset: Optional[str]) -> None:
+    """RAISES (ValueError): SP030."""
+    if dataset is not None:
+        raise ValueError(
+            Errors.SP030.format(
+                first="recipe 'tuned'",
+                second=f"dataset {dataset!r}",
+                why="only the recipe 'paper' has datasets",
+            )
+        )
 
 
 def paper_text(model: str, dataset: Optional[str], commands: Sequence[str]) -> str:

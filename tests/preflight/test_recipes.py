@@ -112,6 +112,13 @@ def test_unknown_recipe_and_model() -> None:
         recipe("span_unknown")
 
 
+def test_tuned_recipe_has_no_datasets() -> None:
+    for dataset in ("genia", "nonsense", ""):
+        with pytest.raises(ValueError, match=r"SP030.*'tuned'.*'paper'") as raised:
+            recipe("span_offset", dataset=dataset)
+        assert repr(dataset) in str(raised.value)
+
+
 def test_command_writes_the_config_of_a_paper(tmp_path: Path) -> None:
     path = tmp_path / "bopn.cfg"
     options = ["--model", "span_offset", "--recipe", "paper", "--dataset", "genia"]
