@@ -138,7 +138,7 @@ def new_folder(
 ) -> Iterator[Path]:
     """Build a folder that replaces the target at once.
 
-    output (Path): folder to create.
+    output (Path): folder to create. The target of a link is replaced, not the link.
     force (bool): whether to replace an existing folder.
     flush (bool): see `Draft`.
     YIELDS (Path): folder to write into.
@@ -147,7 +147,8 @@ def new_folder(
     """
     if not force:
         require_absent(output)
-    staged = hidden_path(output)
+    target = output.resolve()
+    staged = hidden_path(target)
     replaced = staged.with_name(f"{staged.name}-replaced")
     with naming_output(output):
         staged.mkdir(parents=True)
@@ -158,12 +159,12 @@ def new_folder(
             if flush:
                 flush_to_disk(staged)
             # Moving a large folder away takes no time, deleting it does.
-            if output.is_dir():
-                os.replace(output, replaced)
-            os.replace(staged, output)
+            if target.is_dir():
+                os.replace(target, replaced)
+            os.replace(staged, target)
     finally:
-        if replaced.exists() and not output.exists():
-            os.replace(replaced, output)  # a signal came between the two moves
+        if replaced.exists() and not target.exists():
+            os.replace(replaced, target)  # a signal came between the two moves
         _remove_folder(staged)
         _remove_folder(replaced)
 

@@ -72,7 +72,8 @@ def require_writable(output: Path, *, folder: bool, whole: bool = False) -> None
             if folder != stat.S_ISDIR(kind):
                 problem = errno.ENOTDIR if folder else errno.EISDIR
                 raise OSError(problem, os.strerror(problem))
-        place = output if folder and not whole else output.absolute().parent
+        # The target of a link is replaced, not the link.
+        place = output if folder and not whole else output.resolve().parent
         while not place.exists():
             place = place.absolute().parent
         with tempfile.TemporaryFile(dir=place) as file:

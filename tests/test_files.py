@@ -140,6 +140,38 @@ def test_a_draft_keeps_the_rights_of_the_file_and_a_link(tmp_path: Path) -> None
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("there", [False, True], ids=["dangling", "there"])
+def test_new_folder_replaces_the_target_of_a_link(there: bool, tmp_path: Path) -> None:
+    place, target = tmp_path / "place", tmp_path / "disk" / "model"
+    place.mkdir()
+    (target if there else target.parent).mkdir(parents=True)
+    if there:
+        (target / "old").touch()
+    (place / "link").symlink_to(target)
+    with new_folder(place / "link", force=True) as folder:
+        assert folder.parent == target.parent  # moved without being copied
+        (folder / "new").touch()
+    assert (place / "link").is_symlink()
+    assert names(tmp_path / "disk") == ["model/new"]
+    assert [path.name for path in place.iterdir()] == ["link"]
+
+
+def test_errors_name_the_link_that_was_given(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "disk")
+    (tmp_path / "disk").touch()
+    with pytest.raises(ValueError, match=rf"SP070\] {link} "), new_folder(link):
+        pass
+    named = rf"SP143\] Cannot write {link}:"
+    with pytest.raises(OSError, match=named), new_folder(link, force=True):
+        pass
+    link.unlink()
+    link.symlink_to(tmp_path / "disk" / "model")
+    with pytest.raises(OSError, match=named):
+        require_writable(link, folder=True, whole=True)
+    assert names(tmp_path) == ["disk"]
+
+
 def test_a_draft_of_a_pipe_fills_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
