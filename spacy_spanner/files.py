@@ -1,7 +1,10 @@
-"""Write files and folders atomically: completely or not at all.
+"""Write files and folders completely before they replace others.
 
 Everything is written under a hidden name first and renamed when it is complete. If the
-work is interrupted, the previous files stay. Errors name the output; see
+work is interrupted, the previous files stay. A file (`staged_file`) and a folder as a
+whole (`new_folder`) are replaced at once. The files of a folder that has others
+(`staged_folder`) are moved one by one: a process that is killed between two moves
+leaves complete files, but new ones beside old ones. Errors name the output; see
 `output_checks`.
 """
 
@@ -20,6 +23,8 @@ from .output_checks import naming_output, require_absent, require_path
 
 # Drafts have longer names than their targets, whose length is limited.
 MAX_NAME = 60
+# What some file systems answer if a folder is to be flushed.
+NOT_FLUSHED = (errno.EINVAL, errno.ENOTSUP)
 
 
 class Draft:
@@ -28,8 +33,8 @@ class Draft:
     target (Path): the final path; its folder is created if it is missing.
     folder (Optional[Path]): folder for the draft, on the same disk; by default that of
         the target.
-    flush (bool): whether to wait until the file is on disk before it is renamed, so
-        that it survives a power failure.
+    flush (bool): whether to wait until the file is on disk before it is renamed, and
+        then until its name is, so that it survives a power failure.
     RAISES (OSError): SP143 if it cannot be written, such as an IsADirectoryError if the
         target is a folder.
     """
@@ -66,6 +71,8 @@ class Draft:
             if self._target.exists():
                 shutil.copymode(self._target, self.path)
             os.replace(self.path, self._target)
+            if self._flush:
+                flush_names(self._target.parent)
 
     def discard(self) -> None:
         """Delete the file if it is not finished; the target stays as it is."""
@@ -87,8 +94,8 @@ class DraftFolder:
             self.path.mkdir(parents=True)
 
     def finish(self) -> None:
-        """Move the files to the target. Files with the same names are replaced, others
-        stay.
+        """Move the files to the target, one by one. Files with the same names are
+        replaced, others stay.
         """
         with naming_output(self._target):
             self._target.mkdir(parents=True, exist_ok=True)
@@ -162,6 +169,8 @@ def new_folder(
             if target.is_dir():
                 os.replace(target, replaced)
             os.replace(staged, target)
+            if flush:
+                flush_names(target.parent)
     finally:
         if replaced.exists() and not target.exists():
             os.replace(replaced, target)  # a signal came between the two moves
@@ -187,11 +196,30 @@ def hidden_path(target: Path, folder: Optional[Path] = None) -> Path:
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until a file, or all files in a folder, are on disk."""
-    for file in [path, *path.rglob("*")]:
-        if file.is_file():
-            with file.open("rb+") as stream:
+    """Wait until a file, or a folder with all that is in it, is on disk."""
+    for one in [path, *path.rglob("*")]:
+        if one.is_dir():
+            flush_names(one)
+        elif one.is_file():
+            with one.open("rb+") as stream:
                 os.fsync(stream.fileno())
+
+
+def flush_names(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, such as that of a new file. Where
+    folders cannot be opened or flushed, as on Windows, this does nothing.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in NOT_FLUSHED:
+            raise
+    finally:
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -201,20 +201,6 @@ def test_folder_that_is_there_holds_its_own_drafts(tmp_path: Path) -> None:
         assert names(tmp_path) == ["out/a.txt"]
 
 
-def test_files_are_flushed_before_they_take_their_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError), staged_file(tmp_path / "a", flush=True) as draft:
-        draft.write_text("a")
-    with pytest.raises(OSError), new_folder(tmp_path / "b", flush=True) as folder:
-        (folder / "a").write_text("a")
-    assert not any(tmp_path.iterdir())
-
-
 def test_numbers_come_back_as_they_were_written(tmp_path: Path) -> None:
     numbers = [0.6, 1 / 3, 1e-300, 0.1 + 0.2]
     write_json(tmp_path / "a.json", numbers)

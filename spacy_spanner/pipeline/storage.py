@@ -1,8 +1,9 @@
-"""Store a component whole or not at all, and never load it damaged.
+"""Store the parts of a component together, and never load it damaged.
 
-spaCy overwrites the parts of a component one by one, and reads whatever it finds. Here
-all parts are complete before the first replaces its predecessor, and digests are stored
-with them: otherwise nobody would notice a flipped bit in a weight.
+spaCy writes the parts of a component one by one over older ones, and reads whatever it
+finds. Here all parts are complete before the first replaces its predecessor, and
+digests are stored with them: otherwise nobody would notice a flipped bit in a weight,
+or parts of two versions if a process is killed between two replacements.
 """
 
 import gc

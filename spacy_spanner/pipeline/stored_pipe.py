@@ -31,7 +31,9 @@ class StoredPipe(TrainablePipe):
 
     @reads_weights
     def to_disk(self, path: Any, *, exclude: Iterable[str] = tuple()) -> None:
-        """Store settings, labels, weights, and their digests, all or nothing."""
+        """Store settings, labels, weights, and their digests: all are complete before
+        the first replaces an older one.
+        """
         write = partial(super().to_disk, exclude=exclude)
         storage.write_whole(ensure_path(path), write, self._origin)
 

@@ -22,7 +22,7 @@ from spacy.util import registry
 from torch import Tensor
 
 from ...errors import Errors
-from ...files import flush_to_disk
+from ...files import flush_names, flush_to_disk
 from ...settings import at_least, require, text
 from ...training.callbacks import BeforeUpdate, single_callbacks
 from .digests import data_digests
@@ -194,6 +194,7 @@ def write_checkpoint(folder: Path, nlp: Language, checkpoint: Checkpoint) -> Pat
     (unfinished / STATE).write_text(json.dumps(plain), encoding="utf8")
     flush_to_disk(unfinished)
     unfinished.rename(complete)
+    flush_names(folder)
     for old in _stored(folder).values():
         if old != complete:
             shutil.rmtree(old)

@@ -153,6 +153,22 @@ def test_interrupted_writing_leaves_the_last_checkpoint(
     assert steps_in(tmp_path) == ["step-5"]
 
 
+def test_last_checkpoint_stays_until_the_name_of_the_new_one_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, callback = Loop(), make_checkpoint(str(tmp_path))
+    loop.run(callback, 2)
+
+    def give_up(folder: Path) -> None:
+        assert folder == tmp_path
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(storage, "flush_names", give_up)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run(callback, 2)
+    assert steps_in(tmp_path) == ["step-1", "step-3"]
+
+
 def test_interrupted_removal_leaves_the_new_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
