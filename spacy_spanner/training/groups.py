@@ -9,6 +9,8 @@ from ..settings import Rule, at_least, not_negative, one_of, optional, require
 from .owners import ENCODER, HEAD, Owner
 
 Schedule = Any  # a number, or an iterator of numbers such as Thinc's schedules
+PARTS = (ENCODER, HEAD)
+SETTINGS = ("pattern", "learn_rate", "weight_decay", "frozen_steps")
 # Biases, and gain and bias of norms, by the name inside the layer. Those of an LSTM are
 # called bias_hh_l0; a look-up table of biases has the word in the middle.
 NOT_DECAYED = re.compile(r"(^|[._])(bias|(b|G|beta|gamma)$)|norm", re.IGNORECASE)
@@ -85,10 +87,6 @@ def read_groups(blocks: Dict[str, Dict[str, Any]], weight_decay: float) -> List[
         decay = weight_decay if decay is None else decay
         groups.append(Group(name, block["pattern"], block["learn_rate"], decay, steps))
     return groups
-
-
-SETTINGS = ("pattern", "learn_rate", "weight_decay", "frozen_steps")
-PARTS = (ENCODER, HEAD)
 
 
 def default_groups(
