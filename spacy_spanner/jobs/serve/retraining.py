@@ -17,6 +17,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model, minibatch
+from thinc.api import Optimizer
 
 from ...errors import Warnings
 from ...evaluation.predicting import find_source
@@ -135,11 +136,13 @@ class Retraining:
         if not found.docs:
             return
         LOG.info("Training on %d tasks", len(found.docs))
-        if not learn(nlp, source.name, found.docs, self.plan, self._stop):
+        optimizer = learn(nlp, source.name, found.docs, self.plan, self._stop)
+        if optimizer is None:
             return
         nlp.meta["version"] = next_version(nlp.meta["version"])
         folder = self.plan.output / MODEL_FOLDER
-        with new_folder(folder, force=True) as draft:
+        averages = getattr(optimizer, "averages", None)
+        with new_folder(folder, force=True) as draft, nlp.use_params(averages):
             nlp.to_disk(draft)
         self._use(folder)
 
@@ -191,7 +194,7 @@ def _warn_of_lost(found: AnnotatedTasks, key: str) -> None:
 
 def learn(
     nlp: Language, name: Optional[str], docs: List[Doc], plan: TrainingPlan, stop: Event
-) -> bool:
+) -> Optional[Optimizer]:
     """Train one component of a pipeline, and an encoder that only this one uses.
 
     nlp (Language): the pipeline.
@@ -199,7 +202,8 @@ def learn(
     docs (List[Doc]): annotated documents.
     plan (TrainingPlan): how to train.
     stop (Event): ends the training after a step.
-    RETURNS (bool): whether the training came to its end.
+    RETURNS (Optional[Optimizer]): the optimizer, which may have averages of the
+        weights; None if the training did not come to its end.
     """
     optimizer = nlp.resume_training()
     learners = learning_components(nlp, name)
@@ -207,12 +211,12 @@ def learn(
     rng = random.Random(plan.seed)
     for batch in _batches(docs, plan, rng):
         if stop.is_set():
-            return False
+            return None
         examples = [Example(nlp.make_doc(doc.text), doc) for doc in batch]
         nlp.update(
             examples, drop=plan.drop, sgd=optimizer, exclude=others, annotates=others
         )
-    return True
+    return optimizer
 
 
 def _batches(
