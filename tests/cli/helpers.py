@@ -1,5 +1,8 @@
 """Run commands as a user would."""
 
+from pathlib import Path
+from typing import Any, List
+
 from click.testing import Result
 from spacy.cli import app as spacy_app
 from typer.testing import CliRunner
@@ -17,3 +20,8 @@ def run(*words: object, code: int = 0) -> str:
     done = invoke(*words)
     assert done.exit_code == code, (done.output, done.exception)
     return done.output
+
+
+def distill_words(model: str, read: Path, student: Path, output: Path) -> List[Any]:
+    """RETURNS (List[Any]): the command `spanner distill`."""
+    return ["distill", model, "-t", read, "--lines", "-s", student, "-o", output]

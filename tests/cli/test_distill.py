@@ -3,7 +3,7 @@
 import shutil
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 import spacy
@@ -20,34 +20,9 @@ from ..helpers import NESTED, annotate, spans_of, texts
 from ..runs import (
     StoppedError,
     assert_same_weights,
-    callbacks,
-    make_config,
     stopping,
-    write_corpus,
 )
-from .helpers import invoke, run
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Path:
-    """Texts without annotation."""
-    path = tmp_path / "texts.txt"
-    path.write_text("\n".join(filter(None, texts(NESTED))), encoding="utf8")
-    return path
-
-
-@pytest.fixture
-def student(tmp_path: Path) -> Path:
-    """The config of a student, which `stopping` can stop."""
-    path = tmp_path / "student.cfg"
-    config = make_config(write_corpus(tmp_path / "gold.spacy"), callbacks())
-    config.to_disk(path)
-    return path
-
-
-def words(model: str, read: Path, student: Path, output: Path) -> List[Any]:
-    """RETURNS (List[Any]): the command."""
-    return ["distill", model, "-t", read, "--lines", "-s", student, "-o", output]
+from .helpers import distill_words, invoke, run
 
 
 def test_student_learns_from_texts_and_annotation(
@@ -57,7 +32,7 @@ def test_student_learns_from_texts_and_annotation(
     teacher.get_pipe("span_biaffine").cfg.update(threshold=0.99, overlap="flat")
     teacher.to_disk(model)
     output = tmp_path / "out"
-    command = words(model, read, student, output)
+    command = distill_words(model, read, student, output)
     printed = run(*command)
     assert "3 documents" in printed and "Saved the student" in printed
     shard = DocBin().from_disk(output / "texts" / "part-000000.spacy")
@@ -84,7 +59,7 @@ def test_ensemble_teaches_that_other_spans_are_none(
     teacher.get_pipe("span_biaffine").cfg["spans_key"] = "one"
     teacher.add_pipe("span_ensemble", config={"members": ["one"]})
     teacher.to_disk(tmp_path / "ensemble")
-    run(*words(str(tmp_path / "ensemble"), read, student, tmp_path / "out"))
+    run(*distill_words(str(tmp_path / "ensemble"), read, student, tmp_path / "out"))
     config = load_config(tmp_path / "out" / "config.cfg", interpolate=True)
     assert config["corpora"]["train"]["labels"] == ["GPE", "ORG", "PER"]
 
@@ -104,7 +79,7 @@ def test_gold_is_optional(
     config = Config().from_disk(student, interpolate=False)
     config["paths"]["train"] = None
     config.to_disk(student)
-    run(*words(model, read, student, output))
+    run(*distill_words(model, read, student, output))
     pipe: Any = spacy.load(output / "model-last").get_pipe("span_biaffine")
     assert set(pipe.labels) == {"GPE", "ORG", "PER"}
 
@@ -113,12 +88,12 @@ def test_interrupted_training_goes_on(
     model: str, read: Path, student: Path, tmp_path: Path
 ) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    run(*words(model, read, student, whole))
+    run(*distill_words(model, read, student, whole))
     with stopping(8):
-        error = invoke(*words(model, read, student, parts)).exception
+        error = invoke(*distill_words(model, read, student, parts)).exception
         assert isinstance(error, StoppedError)
     assert list((parts / "checkpoints").glob("step-*"))
-    printed = run(*words(model, read, student, parts))
+    printed = run(*distill_words(model, read, student, parts))
     assert "1 of 1 part already finished" in printed
     assert_same_weights(whole / "model-last", parts / "model-last")
 
@@ -132,7 +107,7 @@ def test_sourced_components_keep_their_weights(
     config["components"]["span_biaffine"] = {"source": "${paths.start}"}
     config.to_disk(student)
     output = tmp_path / "out"
-    command = words(model, read, student, output)
+    command = distill_words(model, read, student, output)
     for name in ("dropout", "optimizer.encoder", "optimizer.head"):  # learn nothing
         command += [f"--training.{name}", 0.0]
     run(*command)
@@ -144,7 +119,7 @@ def test_what_is_wrong_is_said_before_the_teacher_reads(
     model: str, read: Path, student: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    command = words(model, read, student, output)
+    command = distill_words(model, read, student, output)
     lost = str(tmp_path / "lost.spacy")
     for part in ("dev", "train"):
         assert "SP145" in run(*command, f"--paths.{part}", lost, code=1)
@@ -157,83 +132,11 @@ def test_processes_do_not_share_a_gpu() -> None:
     require_one_process(2, gpu_id=-1)
 
 
-def test_no_other_pipeline_is_overwritten(
-    model: str, read: Path, student: Path, tmp_path: Path
-) -> None:
-    for folder in (Path(model).parent, Path(model)):
-        assert "SP192" in run(*words(model, read, student, folder), code=1)
-    other = tmp_path / "other" / "model-best"
-    shutil.copytree(model, other)
-    assert "SP192" in run(*words(model, read, student, other.parent), code=1)
-    assert_same_weights(Path(model), other)
-
-
-def files_in(folder: Path) -> Dict[str, bytes]:
-    """RETURNS (Dict[str, bytes]): all files, with their content."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
-
-
-@pytest.mark.parametrize("link", ["", "teacher", "output"])
-def test_force_keeps_the_teacher(
-    link: str, model: str, read: Path, student: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out"
-    shutil.copytree(model, output / "model-best")
-    before = files_in(output)
-    teacher = output / "model-best"
-    (tmp_path / "link").symlink_to({"teacher": teacher}.get(link, output))
-    teacher = tmp_path / "link" if link == "teacher" else teacher
-    output = tmp_path / "link" if link == "output" else output
-    command = words(str(teacher), read, student, output)
-    for force in ([], ["--force"]):
-        shown = run(*command, *force, code=1)
-        assert "SP192" in shown and "the teacher" in shown
-    assert files_in(output) == before
-
-
-@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
-def test_what_a_student_is_made_of_is_kept(
-    force: List[str], model: str, read: Path, student: Path, tmp_path: Path
-) -> None:
-    output, config = tmp_path / "out", Config().from_disk(student, interpolate=False)
-    own = output / "config.cfg"
-    mine = output / "checkpoints" / "mine.txt"
-    mine.parent.mkdir(parents=True)
-    shutil.copy(read, mine)
-    shutil.copy(student, own)
-    shutil.copytree(model, output / "model-last")
-    config["nlp"]["lang"] = "en"
-    config["components"]["span_biaffine"] = {"source": str(output / "model-last")}
-    sourced = tmp_path / "sourced.cfg"
-    config.to_disk(sourced)
-    before = files_in(output)
-    for given, learner in [(mine, student), (read, own), (read, sourced)]:
-        command = words(model, given, learner, output)
-        assert "SP144" in run(*command, *force, code=1)
-        assert files_in(output) == before
-
-
-def test_force_keeps_texts_that_cannot_be_read_again(
-    model: str, read: Path, student: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out"
-    (output / "texts").mkdir(parents=True)
-    texts = output / "texts" / "part-000000.txt"
-    shutil.copy(read, texts)
-    (output / "config.cfg").touch()
-    (tmp_path / "link").symlink_to(output)
-    for given in (texts, tmp_path / "link" / "texts"):
-        command = words(model, given, student, output)
-        assert "SP120" in run(*command, "--force", code=1)
-    assert sorted(files_in(output)) == ["config.cfg", "texts/part-000000.txt"]
-
-
 def test_texts_must_have_something_to_learn(
     model: str, read: Path, student: Path, tmp_path: Path
 ) -> None:
     read.write_text("\n\n", encoding="utf8")
-    command = words(model, read, student, tmp_path / "out")
+    command = distill_words(model, read, student, tmp_path / "out")
     assert "SP193" in run(*command, code=1)
     assert not (tmp_path / "out" / "model-last").exists()
 
@@ -247,7 +150,7 @@ def test_annotation_of_texts_is_not_what_the_teacher_says(
     doc = annotate(nlp.make_doc(NESTED[0][0]), [(5, 6, "GPE")])
     DocBin(docs=[doc]).to_disk(tmp_path / "texts.spacy")
     output = tmp_path / "out"
-    run(*words(model, tmp_path / "texts.spacy", student, output))
+    run(*distill_words(model, tmp_path / "texts.spacy", student, output))
     shard = DocBin().from_disk(output / "texts" / "part-000000.spacy")
     (found,) = shard.get_docs(nlp.vocab)
     scores = dict(zip(spans_of(found), found.spans["ents"].attrs["scores"]))
@@ -265,7 +168,7 @@ def test_students_may_have_several_components_and_callbacks(
     config["components"]["second"] = second
     config["nlp"]["pipeline"] = [*config["nlp"]["pipeline"], "second"]
     config.to_disk(student)
-    run(*words(model, read, student, tmp_path / "out"))
+    run(*distill_words(model, read, student, tmp_path / "out"))
     stored = load_config(tmp_path / "out" / "config.cfg", interpolate=True)
     assert stored["corpora"]["train"]["targets"] == ["ents", "second"]
     names = stored["training"]["before_update"]["callbacks"]
@@ -280,7 +183,7 @@ def test_teachers_need_scores(read: Path, student: Path, tmp_path: Path) -> None
         nlp.initialize()
         teacher = tmp_path / factory
         nlp.to_disk(teacher)
-        command = words(str(teacher), read, student, tmp_path / "out")
+        command = distill_words(str(teacher), read, student, tmp_path / "out")
         assert "SP185" in run(*command, code=1)
 
 
@@ -306,6 +209,6 @@ def test_students_must_learn_spans(model: str, read: Path, tmp_path: Path) -> No
     nlp = spacy.blank("en")
     nlp.add_pipe("tagger")
     nlp.config.to_disk(path)
-    printed = run(*words(model, read, path, tmp_path / "out"), code=1)
+    printed = run(*distill_words(model, read, path, tmp_path / "out"), code=1)
     assert "SP191" in printed and "tagger" in printed
     assert not (tmp_path / "out" / "texts").exists()
