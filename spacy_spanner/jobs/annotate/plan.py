@@ -57,9 +57,10 @@ def find_sources(
     RAISES (ValueError): SP120 if an input has no file to read.
     """
     found: List[Path] = []
-    results = output and output.resolve()  # inputs may lead there by a link
     for given in inputs:
-        paths = [one for one in _expand(given) if results not in one.resolve().parents]
+        paths = list(_expand(given))
+        if output is not None:
+            paths = _outside(paths, output)
         if not paths:
             raise ValueError(
                 Errors.SP120.format(source=given, suffixes=", ".join(SUFFIXES))
@@ -75,6 +76,12 @@ def find_sources(
         name = path.relative_to(root).as_posix()
         sources.append(Source(path, name, form, status.st_size, status.st_mtime_ns))
     return sources
+
+
+def _outside(paths: Sequence[Path], folder: Path) -> List[Path]:
+    """RETURNS (List[Path]): the files that are not in a folder, also not by a link."""
+    folder = folder.resolve()
+    return [path for path in paths if folder not in path.resolve().parents]
 
 
 def _expand(given: str) -> Iterator[Path]:

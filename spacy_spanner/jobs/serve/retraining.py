@@ -141,8 +141,10 @@ class Retraining:
             return
         nlp.meta["version"] = next_version(nlp.meta["version"])
         folder = self.plan.output / MODEL_FOLDER
-        averages = getattr(optimizer, "averages", None)
-        with new_folder(folder, force=True) as draft, nlp.use_params(averages):
+        with (
+            new_folder(folder, force=True) as draft,
+            nlp.use_params(optimizer.averages),
+        ):
             nlp.to_disk(draft)
         self._use(folder)
 
