@@ -57,7 +57,8 @@ def measure(
     """Train a system on the train split and score it on the test split.
 
     settings (Dict[str, Any]): settings of the component that differ from the defaults.
-    later (Sequence[str]): settings to change after training, one at a time.
+    later (Sequence[str]): settings to change after training, one at a time. Two that
+        belong together have a space between them: "report=last steps=1".
     share (float): share of the training sentences; each seed draws its own.
     **budget: see `train_from_start`.
     RETURNS (List[Dict[str, Any]]): a row of the table, and one for each later change.
@@ -85,7 +86,7 @@ def score_changed(
     """RETURNS (Dict[str, Any]): scores with one setting changed; "" for no change."""
     pipe: Any = nlp.get_pipe(system)
     saved = dict(pipe.cfg)
-    pipe.cfg.update(read_settings([change] if change else []))
+    pipe.cfg.update(read_settings(change.split()))
     scores = with_groups(scores_of(nlp, test, SPANS_KEY))
     pipe.cfg.update(saved)
     return scores
@@ -126,7 +127,7 @@ def main(
         [], "--set", help="Setting of the components, for example boundary_smoothing=0"
     ),
     later: List[str] = typer.Option(
-        [], help="Setting to change after training and score as well"
+        [], help="Settings to change after training and score, such as 'a=1 b=2'"
     ),
     output: Optional[Path] = OUTPUT,
 ) -> None:
