@@ -26,7 +26,7 @@ from spacy.util import registry
 from wasabi import msg
 
 from ..errors import Warnings
-from ..pipeline.annotations import annotated_spans, raise_threshold
+from ..pipeline.annotations import annotated_spans
 from ..pipeline.component import SpanRecognizer
 from ..pipeline.config_checks import corpus_of
 from ..pipeline.ensemble import SpanEnsemble
@@ -44,6 +44,7 @@ from .predicting import (
     unchanged_random_numbers,
 )
 from .scorer import annotated_examples, read_example
+from .stored_scores import score_again, score_ensembles_again
 from .thresholds import (
     CURVE_FLOOR,
     CurvePoint,
@@ -112,6 +113,8 @@ def _with_choices(
         for some in _in_rounds(stored, names):
             found = set_thresholds(stored, some, examples, min_gold, rescore=not limit)
             choices.update(found)
+        if choices and not limit:
+            score_ensembles_again(stored, list(choices), examples)
     return stored, choices
 
 
@@ -230,7 +233,7 @@ def set_thresholds(
         choices[source.name or source.key] = choice
         source.pipe.cfg[CHOSEN_THRESHOLD] = choice.after.threshold
         if rescore:
-            _rescore(nlp, source, examples, predicted)
+            score_again(nlp, source, examples, predicted)
     return choices
 
 
@@ -275,26 +278,3 @@ def _decided(reading: Reading, special: Any) -> Reading:
         if score is None or not is_below(score, special.get(span[2], 0.0))
     }
     return reading._replace(predicted=kept)
-
-
-def _rescore(
-    nlp: Language,
-    source: SpanSource,
-    examples: List[Example],
-    predicted: List[Example],
-) -> None:
-    """Replace the scores in `meta` by those with the chosen threshold.
-
-    predicted (List[Example]): the examples, predicted with a low threshold.
-    """
-    settings = source.pipe.settings
-    if settings.label_thresholds:
-        # Of two spans in conflict, the better one may be below its threshold.
-        with keeping_members(nlp):
-            predicted = predict(nlp, examples)
-    else:
-        for example in predicted:
-            raise_threshold(example.predicted, source.key, settings.threshold)
-    scores = source.pipe.score(predicted)
-    performance = nlp.meta.setdefault("performance", {})
-    performance.update({k: v for k, v in scores.items() if k in performance})

@@ -47,6 +47,27 @@ def test_members_whose_spans_are_removed_get_a_threshold(
     assert ensemble.cfg["keep_members"] is False
 
 
+def test_scores_of_an_ensemble_are_those_with_the_new_thresholds_of_its_members(
+    tmp_path: Path,
+) -> None:
+    nlp = half_trained()
+    gold_above(nlp, NAME, tmp_path)
+    ensemble = {"members": [NAME], "spans_key": "joint", "threshold": 0.0}
+    nlp.add_pipe("span_ensemble", config=ensemble)
+    docs = [eg.reference for eg in Corpus(tmp_path / "dev.spacy")(nlp)]
+    for doc in docs:
+        doc.spans["joint"] = list(doc.spans["ents"])
+    use_dev(nlp, docs, tmp_path / "dev.spacy")
+    examples = list(Corpus(tmp_path / "dev.spacy")(nlp))
+    before = nlp.evaluate(examples)["spans_joint_f"]
+    nlp.meta["performance"] = {"spans_joint_f": before}
+    stored = CHOOSE(nlp)
+    after = stored.evaluate(examples)["spans_joint_f"]
+    assert stored.meta["performance"] == {"spans_joint_f": pytest.approx(after)}
+    assert after != pytest.approx(before)
+    assert nlp.meta["performance"] == {"spans_joint_f": before}
+
+
 def test_pipeline_is_stored_if_choosing_fails(tmp_path: Path) -> None:
     nlp = half_trained()
     gold_above(nlp, NAME, tmp_path)
