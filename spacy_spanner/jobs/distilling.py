@@ -99,9 +99,7 @@ class Student:
             raise ValueError(message)
         self.keys = sorted({pipe.cfg["spans_key"] for pipe in pipes.values()})
         whole = self.config.interpolate()
-        blocks = whole["components"].values()
-        sources = [Path(block["source"]) for block in blocks if "source" in block]
-        self._inputs = [path, *sources]
+        self._inputs = [path, *_paths_in(whole)]
         require_known(whole["training"]["optimizer"])
         _warn_of_others(nlp, whole["training"]["frozen_components"])
         self._read_some(nlp, whole)
@@ -152,7 +150,7 @@ class Student:
 
         teacher (str): folder or package.
         RAISES (ValueError): SP192 if the folder has the teacher, and SP144 if the
-            student's config or the source of a component would be replaced.
+            student's config, the source of a component or a corpus would be replaced.
         """
         place = Path(teacher).resolve()
         if place.exists() and self.output.resolve() in (place, *place.parents):
@@ -226,6 +224,14 @@ class Student:
         # The last steps come after the last checkpoint.
         steps = self.config.interpolate()["training"]["max_steps"]
         write_json(self.output / DONE, {"max_steps": steps})
+
+
+def _paths_in(whole: Config) -> List[Path]:
+    """RETURNS (List[Path]): the pipelines and corpora that a config reads."""
+    sources = [block.get("source") for block in whole["components"].values()]
+    corpora = [block.get("path") for block in whole["corpora"].values()]
+    found = [*sources, *corpora]
+    return [Path(path) for path in found if path and isinstance(path, str)]
 
 
 def _with_sources(filled: Config, raw: Config) -> Config:

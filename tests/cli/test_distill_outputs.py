@@ -62,8 +62,11 @@ def test_what_a_student_is_made_of_is_kept(
     sourced = tmp_path / "sourced.cfg"
     config.to_disk(sourced)
     before = files_in(output)
-    for given, learner in [(mine, student), (read, own), (read, sourced)]:
-        command = distill_words(model, given, learner, output)
+    cases = [(mine, student, []), (read, own, []), (read, sourced, [])]
+    for corpus in ("train", "dev"):
+        cases.append((read, student, [f"--paths.{corpus}", str(mine.parent)]))
+    for given, learner, changes in cases:
+        command = [*distill_words(model, given, learner, output), *changes]
         assert "SP144" in run(*command, *force, code=1)
         assert files_in(output) == before
 
