@@ -4,18 +4,22 @@ import copy
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, Deque, Optional, Sequence, cast
+from multiprocessing.context import BaseContext
+from typing import Any, Deque, Dict, Optional, Sequence, cast
 
 from ...errors import Errors
-from .annotator import SpanAnnotator
+from .annotator import NO_GPU, SpanAnnotator
 from .messages import Part, Report
 from .worker import Job, Reports, describe_failure, work
 
 READY = "ready"
+# Imports what workers need, on being imported.
+IMPORTS = "spacy_spanner.jobs.annotate.imports"
 # How often a process may die while it loads the pipeline.
 STARTS = 3
 
@@ -73,11 +77,10 @@ class _Worker:
         self._start()
 
     def _start(self) -> None:
-        # A forked process would inherit the state of torch threads without the threads.
-        context = multiprocessing.get_context("spawn")
+        context: Any = _context(self._job.annotator)
         self.connection, theirs = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(self._job, theirs), daemon=True
+            target=_serve, args=(self._job, theirs, dict(os.environ)), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -126,8 +129,29 @@ class _Worker:
         self.connection.close()
 
 
-def _serve(job: Job, connection: Connection) -> None:
-    """Work on parts until the connection closes; the target of a process."""
+def _context(annotator: SpanAnnotator) -> BaseContext:
+    """Choose how processes start. Importing torch and spaCy takes longer than loading
+    most pipelines, so one process, which does nothing else, imports for all workers.
+
+    A fork of this process would have the state of its torch threads without the
+    threads, and a fork of one whose imports have looked for GPUs cannot use them.
+
+    annotator (SpanAnnotator): what the workers call.
+    RETURNS (BaseContext): starts processes.
+    """
+    if sys.platform != "linux" or annotator.gpu_id != NO_GPU:
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([IMPORTS])
+    return context
+
+
+def _serve(job: Job, connection: Connection, environment: Dict[str, str]) -> None:
+    """Work on parts until the connection closes; the target of a process.
+
+    environment (Dict[str, str]): the variables of the process that asks.
+    """
+    os.environ.update(environment)
     # Ctrl-C reaches all processes of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -44,9 +44,11 @@ def test_stopped_run_leaves_no_processes(model: Path, tmp_path: Path) -> None:
         done = annotate(request(model, corpus, tmp_path / "out"), TWO, limit=2)
     assert len(done) == 2
     new = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
-    # Python's own, which lives as long as this process.
+    # Python's own, which live as long as this process.
     commands = [" ".join(child.cmdline()) for child in new]
-    assert [text for text in commands if "resource_tracker" not in text] == []
+    own = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+    servers = [text for text in commands if any(name in text for name in own)]
+    assert servers == commands and len(servers) <= 2
 
 
 @pytest.mark.slow
