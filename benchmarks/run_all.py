@@ -76,11 +76,12 @@ def accuracy(encoder: str, epochs: int) -> Part:
     return Part(f"accuracy_{encoder}", "accuracy", options, quick)
 
 
+ONE_START = {"rounds": 1, "models": "span_biaffine"}
 LENGTHS = "128,512,5000"
 LARGE_BATCH = {"batch_size": 32, "pipe_batch_size": 32}
 DOCUMENTS = {"texts": "documents", "batch_size": 1}
 PARTS = [
-    Part("startup", "startup", {"rounds": 5}, {"rounds": 1}, needs_data=False),
+    Part("startup", "startup", {"rounds": 5}, ONE_START, needs_data=False),
     latency("cnn"),
     latency("minilm"),
     speed("minilm", "sentences_8", 3_000, rounds=3),

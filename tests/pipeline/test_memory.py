@@ -16,9 +16,9 @@ from spacy.training import Example
 from ..helpers import DATA, LONG, NESTED, make_examples, trained_copy
 
 RESIDENT = Path("/proc/self/statm")
-N_DOCUMENTS = 50_000
+N_DOCUMENTS = 20_000
 AT_ONCE = 1_000
-ALLOWED_MB = 20.0
+ALLOWED_MB = 10.0
 
 
 def reachable(thing: Any, seen: Set[int]) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from ...helpers import hear_interruptions
 from .helpers import TROUBLE, lines, numbered, results, write_rows
-from .trouble import POISON, SLOW
+from .trouble import HURRY, POISON, SLOW
 
 PART_MB = 0.001
 
@@ -72,7 +72,8 @@ def test_annotate_goes_on_after_any_end(
     else:
         assert process.returncode == 130
         assert b"Run the same command again" in printed
-    done = subprocess.run(words, capture_output=True, text=True, timeout=240)
+    env = {**os.environ, HURRY: "1"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, env=env)
     assert done.returncode == 0, done.stderr
     assert "parts already finished" in done.stdout
     ids = [row["id"] for row in results(tmp_path / "out")]
@@ -103,7 +104,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     ruler.add_patterns([{"label": "GPE", "pattern": "Boston"}])  # type: ignore[attr-defined]
     nlp.to_disk(tmp_path / "model")
     peaks = []
-    for count in (10_000, 100_000):
+    for count in (5_000, 50_000):
         # Ten words that no other document has, which a vocabulary would keep.
         texts = (
             " ".join(f"w{n}x{word}" for word in range(10)) + " Boston"
@@ -126,4 +127,4 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
             for file in (tmp_path / f"out-{count}").glob("part-*")
         )
         assert n_lines == count
-    assert peaks[1] - peaks[0] < 100
+    assert peaks[1] - peaks[0] < 50, peaks

@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 
 POISON, DEADLY, ONCE, SLOW = "POISON", "DEADLY", "ONCE", "SLOW"
 MARKERS = "SPANNER_TEST_MARKERS"
+HURRY = "SPANNER_TEST_HURRY"  # slow texts take no time
 
 
 @Language.component("spanner_test_trouble")
@@ -20,7 +21,7 @@ def trouble(doc: Doc) -> Doc:
     """Do what the text asks for."""
     if POISON in doc.text:
         raise ArithmeticError("a poisoned\ndocument")
-    if SLOW in doc.text:
+    if SLOW in doc.text and HURRY not in os.environ:
         time.sleep(0.3)
     if DEADLY in doc.text or (ONCE in doc.text and first_time(doc.text)):
         os.kill(os.getpid(), signal.SIGKILL)

