@@ -66,6 +66,7 @@ probabilities = Rule(
     ),
 )
 above_0 = Rule("a number above 0", lambda value: is_number(value) and 0 < value < inf)
+finite = Rule("a number", lambda value: is_number(value) and -inf < value < inf)
 yes_or_no = Rule("true or false", lambda value: isinstance(value, bool))
 text = Rule("a non-empty string", lambda value: isinstance(value, str) and bool(value))
 
@@ -244,8 +245,8 @@ class SpanSettings(Settings):
         `spacy train` stores the pipeline. Until then, and so during training, it is the
         default of the component.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
-    temperature (float): divides the log-odds of scores, before thresholds are applied;
-        fitted by `spanner tune`, so that scores say how often spans are right.
+    temperature, bias (float): log-odds of scores are divided by the one and raised by
+        the other, before thresholds are applied. Fitted by `spanner tune`.
     overlap (str): which spans may be kept together: "flat" (no shared token), "nested"
         (one inside another, but no crossing) or "any". The higher score wins.
     set_ents (str): whether `doc.ents` is set, too, to a choice without overlaps: "off",
@@ -268,12 +269,10 @@ class SpanSettings(Settings):
     max_candidates (Optional[int]): spans of a window that may reach their threshold;
         of more, as from a model that has hardly been trained, only the best are
         considered. No limit if None.
-    missing_rate (float): share of the entities that annotators are assumed to leave out
-        where annotation is marked as incomplete; with 1, nothing is learned there from
-        spans without annotation.
+    missing_rate (float): share of the entities that is assumed to lack where annotation
+        is marked as incomplete; with 1, spans without annotation teach nothing there.
     r_drop (float): weight of how far two readings of a batch with other dropout
-        disagree, in training. With 0, each batch is read once; reading it twice takes
-        about twice the time.
+        disagree, in training. With 0, each batch is read once, in half of the time.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """
@@ -282,6 +281,7 @@ class SpanSettings(Settings):
     threshold: Union[float, str] = setting(0.5, or_auto(probability))
     label_thresholds: Dict[str, float] = setting({}, probabilities)
     temperature: float = setting(1.0, above_0)
+    bias: float = setting(0.0, finite)
     overlap: str = setting("nested", one_of(OVERLAP_POLICIES))
     set_ents: str = setting("off", one_of(SET_ENTS_MODES))
     overwrite: bool = setting(True, yes_or_no)

@@ -6,9 +6,9 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
+from ..pipeline.calibration import fit_calibration
 from ..pipeline.ensemble import SpanEnsemble, check_members
 from ..pipeline.joining import calibrated, collect_votes, fit_weights
-from ..pipeline.temperature import fit_temperature
 from .predicting import Track, keeping_members, predict, untracked
 from .scorer import read_example
 
@@ -18,17 +18,17 @@ def tune_members(
     ensemble: SpanEnsemble,
     examples: List[Example],
     *,
-    temperatures: bool = True,
+    calibrate: bool = True,
     track: Track = untracked,
 ) -> None:
-    """Set `temperatures` and then `weights` by the likelihood of the gold.
+    """Set `temperatures`, `biases` and `weights` by the likelihood of the gold.
 
     nlp (Language): the pipeline with the ensemble and its members.
     ensemble (SpanEnsemble): its settings are changed.
     examples (List[Example]): documents with gold under the key of the ensemble. Where
         it is marked as incomplete, spans that cannot be judged do not count.
-    temperatures (bool): whether they are set; otherwise weights are fitted to the
-        scores with those that there are.
+    calibrate (bool): whether members are calibrated; otherwise, weights are fitted to
+        the scores as they are.
     RAISES (ValueError): see `check_members`.
     """
     check_members(nlp, ensemble)
@@ -46,10 +46,12 @@ def tune_members(
     ]
     votes = collect_votes(members)
     right = np.asarray([tuple(span) in gold[doc] for doc, *span in votes.rows], bool)
-    if temperatures:
-        cfg["temperatures"] = [
-            round(fit_temperature(score[known], right[known]), 4)
+    if calibrate:
+        fitted = [
+            fit_calibration(score[known], right[known])
             for score, known in zip(votes.scores.T, votes.present.T)
         ]
-    in_use = cfg["temperatures"] or [1.0] * len(members)
-    cfg["weights"] = fit_weights(calibrated(votes, in_use), right)
+        cfg["temperatures"], cfg["biases"] = map(list, zip(*fitted))
+    cfg["weights"] = fit_weights(
+        calibrated(votes, ensemble.settings.calibrations), right
+    )

@@ -1,4 +1,4 @@
-"""Choose thresholds and a temperature on one corpus, and test them on another."""
+"""Choose thresholds and a calibration on one corpus, and test them on another."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,10 +9,10 @@ from spacy.training import Example
 
 from ..errors import Errors
 from ..pipeline.annotations import annotated_spans
+from ..pipeline.calibration import Calibration, fit_calibration
 from ..pipeline.ensemble import SpanEnsemble
 from ..pipeline.overrides import record_settings
 from ..pipeline.state import CHOSEN_THRESHOLD
-from ..pipeline.temperature import fit_temperature
 from . import predicting
 from .counts import Reading, by_type, count_groups
 from .ensemble_tuning import tune_members
@@ -38,7 +38,7 @@ class Goal(NamedTuple):
     precision (Optional[float]): maximise recall at this precision instead.
     per_label (bool): choose a threshold for each label.
     temperature (bool): calibrate the scores first, and those of the members of an
-        ensemble; otherwise temperatures stay as they are.
+        ensemble; otherwise temperatures and biases stay as they are.
     """
 
     beta: float = 1.0
@@ -66,7 +66,7 @@ def tune(
     goal: Goal = BALANCED,
     track: predicting.Track = predicting.untracked,
 ) -> Dict[str, Any]:
-    """Tune the thresholds and the temperature of a pipeline.
+    """Tune the thresholds and the calibration of a pipeline.
 
     nlp (Language): the pipeline; the settings of its component are changed, and with
         them its config.
@@ -114,7 +114,7 @@ def choose_settings(
     *,
     track: predicting.Track = predicting.untracked,
 ) -> None:
-    """Set the weights of an ensemble, the temperature, and then the thresholds for
+    """Set the weights of an ensemble, the calibration, and then the thresholds for
     calibrated scores, on annotated examples; see `tune`. After an error, the settings
     are those of before.
     """
@@ -122,11 +122,11 @@ def choose_settings(
     with restored_after_errors(cfg):
         if isinstance(source.pipe, SpanEnsemble):
             fitted = goal.temperature
-            tune_members(nlp, source.pipe, dev, temperatures=fitted, track=track)
+            tune_members(nlp, source.pipe, dev, calibrate=fitted, track=track)
         if goal.temperature and "temperature" in cfg:
-            cfg["temperature"] = 1.0
+            cfg.update(Calibration()._asdict())
             spans = scored_spans(_unfiltered(nlp, source, dev, track))
-            cfg["temperature"] = fit_temperature(spans.score, spans.right)
+            cfg.update(fit_calibration(spans.score, spans.right)._asdict())
         chosen = choose_thresholds(_unfiltered(nlp, source, dev, track), goal)
         cfg["threshold"] = chosen["threshold"]
         cfg.pop(CHOSEN_THRESHOLD, None)
@@ -154,7 +154,8 @@ def read_settings(source: predicting.SpanSource) -> Dict[str, Any]:
     """RETURNS (Dict[str, Any]): the component's settings that `tune` may change; the
     threshold is a number.
     """
-    names = ("label_thresholds", "temperature", "weights", "temperatures")
+    names = ["label_thresholds", "temperature", "bias"]
+    names += ["weights", "temperatures", "biases"]
     found = {name: source.pipe.cfg[name] for name in names if name in source.pipe.cfg}
     return {"threshold": source.threshold, **found}
 

@@ -16,6 +16,7 @@ from ..errors import Errors, Warnings
 from ..files import staged_folder
 from ..settings import defaults_of, expand
 from .annotations import SCORE_OF_OTHERS, write_prediction
+from .calibration import Calibration
 from .config_checks import warn_of_no_choice
 from .ensemble_settings import EnsembleSettings
 from .factories import DEFAULT_SCORE_WEIGHTS, SCORER
@@ -25,7 +26,6 @@ from .shared_keys import WrittenGroups, group_written_by
 from .span_scores import register_scores, scores_of
 from .state import CHOSEN_THRESHOLD, MAY_LACK, threshold_of, with_number
 from .storage import CFG, exact_json, read_parts, read_settings, unpack
-from .temperature import calibrate
 
 FACTORY = "span_ensemble"
 # Members that leave out spans with higher scores than this are warned of.
@@ -94,9 +94,9 @@ class SpanEnsemble(Pipe):
         found = [self.read_member(doc, *one) for one in zip(settings.members, keys)]
         votes = collect_votes(found)
         labels = sorted({label for *_, label in votes.rows})
-        scores = calibrated(votes, settings.temperatures or [1.0] * n_members)
+        scores = calibrated(votes, settings.calibrations)
         score = average(scores, settings.weights or [1.0] * n_members)
-        score = calibrate(score, settings.temperature)
+        score = Calibration(settings.temperature, settings.bias).of(score)
         common = float(settings.threshold)
         lowest = {one: settings.label_thresholds.get(one, common) for one in labels}
         spans = join(votes, score, labels, lowest, settings.overlap)

@@ -11,6 +11,7 @@ from ..settings import (
     Settings,
     SpanSettings,
     above_0,
+    finite,
     not_negative,
     one_of,
     or_auto,
@@ -22,6 +23,7 @@ from ..settings import (
     yes_or_no,
 )
 from ..spans.overlap import OVERLAP_POLICIES
+from .calibration import Calibration
 
 
 def list_of(rule: Rule) -> Rule:
@@ -50,14 +52,14 @@ class EnsembleSettings(Settings):
         write.
     weights (List[float]): how much each member counts; all the same if empty. Fitted by
         `spanner tune`.
-    temperatures (List[float]): calibrates the scores of each member before they are
-        averaged; all 1 if empty. Fitted by `spanner tune`.
+    temperatures, biases (List[float]): calibrate the scores of each member before they
+        are averaged; all 1 and all 0 if empty. Fitted by `spanner tune`.
     spans_key (str): key in `doc.spans` to write to; no member may write there.
     threshold (Union[float, str]): a span is kept when its joint score is at least this;
         "auto" as for other components.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
-    temperature (float): divides the log-odds of joint scores, before thresholds are
-        applied; fitted by `spanner tune`.
+    temperature, bias (float): the log-odds of joint scores are divided by the one and
+        raised by the other, before thresholds are applied; fitted by `spanner tune`.
     overlap (str): which spans may be kept together: "flat", "nested" or "any".
     set_ents (str): whether `doc.ents` is set, too: "off", "score" or "longest".
     overwrite (bool): whether existing spans and entities are replaced.
@@ -67,10 +69,12 @@ class EnsembleSettings(Settings):
     members: List[str] = setting([], names)
     weights: List[float] = setting([], list_of(not_negative))
     temperatures: List[float] = setting([], list_of(above_0))
+    biases: List[float] = setting([], list_of(finite))
     spans_key: str = setting(DEFAULT_SPANS_KEY, text)
     threshold: Union[float, str] = setting(0.3, or_auto(probability))
     label_thresholds: Dict[str, float] = setting({}, probabilities)
     temperature: float = setting(1.0, above_0)
+    bias: float = setting(0.0, finite)
     overlap: str = setting("nested", one_of(OVERLAP_POLICIES))
     set_ents: str = setting("off", one_of(SET_ENTS_MODES))
     overwrite: bool = setting(True, yes_or_no)
@@ -78,7 +82,7 @@ class EnsembleSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("weights", "temperatures"):
+        for name in ("weights", "temperatures", "biases"):
             values = getattr(self, name)
             if values and len(values) != len(self.members):
                 raise ValueError(
@@ -88,6 +92,14 @@ class EnsembleSettings(Settings):
                 )
         if self.weights:
             require(Rule("a list with a number above 0", any), weights=self.weights)
+
+    @property
+    def calibrations(self) -> List[Calibration]:
+        """Those of the members."""
+        n_members = len(self.members)
+        temperatures = self.temperatures or [1.0] * n_members
+        biases = self.biases or [0.0] * n_members
+        return [Calibration(*one) for one in zip(temperatures, biases)]
 
     @property
     def for_writing(self) -> SpanSettings:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..spans.overlap import resolve_overlaps
 from ..spans.table import Bools, Floats, SpanTable
-from .temperature import calibrate
+from .calibration import Calibration
 
 # A span by start, end and label, possibly after the number of its document.
 Row = Tuple[Any, ...]
@@ -46,12 +46,12 @@ def collect_votes(members: Sequence[Found]) -> Votes:
     return Votes(rows, np.where(present, scores, 0.0), present)
 
 
-def calibrated(votes: Votes, temperatures: Sequence[float]) -> Matrix:
+def calibrated(votes: Votes, calibrations: Sequence[Calibration]) -> Matrix:
     """RETURNS (Matrix): probabilities; what was not found stays 0. (span, member)"""
     columns = [
-        np.where(known, calibrate(score.astype(np.float32), temperature), 0.0)
-        for score, known, temperature in zip(
-            votes.scores.T, votes.present.T, temperatures
+        np.where(known, calibration.of(score.astype(np.float32)), 0.0)
+        for score, known, calibration in zip(
+            votes.scores.T, votes.present.T, calibrations
         )
     ]
     return np.stack(columns, axis=1).astype(np.float64)

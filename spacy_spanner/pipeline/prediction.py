@@ -1,6 +1,6 @@
-"""From documents to spans: candidates, thresholds, overlaps, temperature.
+"""From documents to spans: candidates, thresholds, overlaps, calibration.
 
-Thresholds hold for tempered scores, and are compared here and nowhere else; the head
+Thresholds hold for calibrated scores, and are compared here and nowhere else; the head
 only gets a lower limit, so that it reports fewer candidates.
 """
 
@@ -17,15 +17,15 @@ from ..layers.head_work import HeadWork
 from ..settings import SpanSettings
 from ..spans.overlap import resolve_overlaps
 from ..spans.table import Bools, Floats, SpanTable
+from .calibration import Calibration
 from .state import MadeSettings
 from .survey import plan_docs
 from .system import FreedMemory, memory_explained
-from .temperature import calibrate, temper
 
 # Documents are encoded together up to this many tokens, so that the vectors of a large
 # batch of long documents never exist all at once.
 TOKENS_AT_ONCE = 20_000
-ROUNDING = 1e-6  # of scores that are tempered
+ROUNDING = 1e-6  # of scores that are calibrated
 
 
 class Predictions(List[SpanTable]):
@@ -47,25 +47,25 @@ class Predictions(List[SpanTable]):
 class Thresholds(NamedTuple):
     """Which scores are high enough.
 
-    lowest (Floats): the lowest tempered score to write, by label. Shape: (label,)
-    temperature (float): divides the log-odds of scores.
+    lowest (Floats): the lowest calibrated score to write, by label. Shape: (label,)
+    calibration (Calibration): of the scores of the head.
     hidden (Optional[Bools]): labels that are not written, although they compete with
         others; None for none. Shape: (label,)
     """
 
     lowest: Floats
-    temperature: float
+    calibration: Calibration = Calibration()
     hidden: Optional[Bools] = None
 
     @property
     def of_candidates(self) -> Floats:
-        """The lowest score to report before it is tempered. Shape: (label,)"""
-        return temper(self.lowest, 1 / self.temperature)
+        """The lowest score to report before it is calibrated. Shape: (label,)"""
+        return self.calibration.undo(self.lowest)
 
     def reached_by(self, spans: SpanTable) -> Bools:
         """RETURNS (Bools): which spans to keep. Shape: (span,)"""
-        tolerance = 0.0 if self.temperature == 1.0 else ROUNDING
-        score = calibrate(spans.score, self.temperature)
+        tolerance = 0.0 if self.calibration.is_none else ROUNDING
+        score = self.calibration.of(spans.score)
         reached = score >= self.lowest[spans.label] - tolerance
         return reached if self.hidden is None else reached & ~self.hidden[spans.label]
 
@@ -110,7 +110,8 @@ def read_thresholds(
             )
         )
     numbers = [special.get(label, settings.threshold) for label in label_ids]
-    return Thresholds(np.asarray(numbers, dtype=np.float32), settings.temperature)
+    calibration = Calibration(settings.temperature, settings.bias)
+    return Thresholds(np.asarray(numbers, dtype=np.float32), calibration)
 
 
 def in_groups(docs: List[Doc]) -> Iterator[List[Doc]]:
@@ -193,13 +194,13 @@ def choose_spans(
     candidates (SpanTable): in any order, with the scores of the head.
     white_space (Bools): tokens that no span may begin or end with. Shape: (token,)
     overlap (str): "flat", "nested" or "any".
-    RETURNS (SpanTable): in document order, with tempered scores.
+    RETURNS (SpanTable): in document order, with calibrated scores.
     """
     outer = white_space[candidates.start] | white_space[candidates.end - 1]
     kept = candidates.take(thresholds.reached_by(candidates) & ~outer)
     chosen = resolve_overlaps(kept, overlap)
-    # Only now: tempered scores near 1 may be equal where these differ.
-    return chosen._replace(score=calibrate(chosen.score, thresholds.temperature))
+    # Only now: calibrated scores near 1 may be equal where these differ.
+    return chosen._replace(score=thresholds.calibration.of(chosen.score))
 
 
 def split_by_doc(spans: SpanTable, lengths: Sequence[int]) -> List[SpanTable]:

@@ -52,7 +52,7 @@ class Teacher(NamedTuple):
         """RETURNS (List[SpanTable]): all spans of each document that it scores, with
         its own label ids.
         """
-        plain = replace(made.settings, temperature=1.0, overlap="any")
+        plain = replace(made.settings, temperature=1.0, bias=0.0, overlap="any")
         lowest = np.full(len(self.labels), LOWEST_SCORE, dtype=np.float32)
         freed, doubt = FreedMemory(), Doubt(self.model.get_ref("output_layer").name)
         doubt.reported = True  # of many spans with low scores, the best are enough
@@ -61,7 +61,7 @@ class Teacher(NamedTuple):
                 self.model,
                 docs,
                 MadeSettings(plain, made.codec),
-                Thresholds(lowest, 1.0),
+                Thresholds(lowest),
                 freed,
                 doubt,
             )

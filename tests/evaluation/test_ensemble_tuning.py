@@ -51,18 +51,20 @@ def test_nothing_is_fitted_to_spans_that_cannot_be_judged() -> None:
     tune_members(nlp, ensemble, dev_data(nlp))
     assert ensemble.cfg["weights"] == [0.5, 0.5]
     assert ensemble.cfg["temperatures"] == [1.0, 1.0]
+    assert ensemble.cfg["biases"] == [0.0, 0.0]
 
 
-def test_without_calibration_all_temperatures_stay() -> None:
+def test_without_calibration_all_temperatures_and_biases_stay() -> None:
     nlp = ensemble_of(one=SURE, two=WRONG)
     ensemble: Any = nlp.get_pipe("span_ensemble")
-    ensemble.cfg.update(temperatures=[1.0, 2.0], temperature=1.5)
+    own = {"temperatures": [1.0, 2.0], "biases": [0.0, 0.1]}
+    own.update(temperature=1.5, bias=0.2)
+    ensemble.cfg.update(own)
     choose_settings(nlp, find_source(nlp), dev_data(nlp), Goal(temperature=False))
-    assert ensemble.cfg["temperatures"] == [1.0, 2.0]
-    assert ensemble.cfg["temperature"] == 1.5
+    assert {name: ensemble.cfg[name] for name in own} == own
     assert ensemble.cfg["weights"][0] > 0.9
     choose_settings(nlp, find_source(nlp), dev_data(nlp))
-    assert ensemble.cfg["temperatures"][1] > 2.0
+    assert not any(ensemble.cfg[name] == value for name, value in own.items())
 
 
 def test_settings_are_put_back_if_tuning_fails() -> None:

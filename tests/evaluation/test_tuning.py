@@ -65,6 +65,7 @@ def test_tune_changes_the_settings_and_tells_scores(data: Path) -> None:
     cfg = nlp.get_pipe("span_biaffine").cfg
     assert found["settings"]["after"]["threshold"] == cfg["threshold"] < 0.99999
     assert found["settings"]["after"]["temperature"] == cfg["temperature"] != 1.0
+    assert found["settings"]["after"]["bias"] == cfg["bias"] != 0.0
     scores = nlp.evaluate(make_examples(nlp, [*NESTED[:3], *OTHER]))
     assert scores["spans_ents_f"] == pytest.approx(after["dev"]["f"])
     assert scores["spans_ents_ece"] == pytest.approx(after["dev"]["ece"])
@@ -72,9 +73,10 @@ def test_tune_changes_the_settings_and_tells_scores(data: Path) -> None:
 
 def test_tune_without_temperature_leaves_it(data: Path) -> None:
     nlp = trained_copy("span_biaffine")
-    nlp.get_pipe("span_biaffine").cfg["temperature"] = 1.5
+    nlp.get_pipe("span_biaffine").cfg.update(temperature=1.5, bias=0.1)
     found = tune(nlp, data, goal=Goal(temperature=False))
-    assert found["settings"]["after"]["temperature"] == 1.5
+    after = found["settings"]["after"]
+    assert (after["temperature"], after["bias"]) == (1.5, 0.1)
     assert list(found["scores"]["after"]) == ["dev"]
 
 

@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_spanner.pipeline import prediction
+from spacy_spanner.pipeline.calibration import Calibration
 from spacy_spanner.pipeline.prediction import (
     Thresholds,
     choose_spans,
@@ -17,7 +18,6 @@ from spacy_spanner.pipeline.prediction import (
     split_by_doc,
     white_space,
 )
-from spacy_spanner.pipeline.temperature import calibrate
 from spacy_spanner.settings import SpanSettings
 from spacy_spanner.spans.table import SpanTable
 
@@ -39,14 +39,14 @@ def tables(draw: st.DrawFn) -> SpanTable:
 
 
 def thresholds(*lowest: float, temperature: float = 1.0) -> Thresholds:
-    return Thresholds(np.asarray(lowest, dtype="f"), temperature)
+    return Thresholds(np.asarray(lowest, dtype="f"), Calibration(temperature))
 
 
 def test_thresholds_of_labels_replace_the_one_of_all() -> None:
     settings = SpanSettings(threshold=0.4, label_thresholds={"B": 0.9}, temperature=2.0)
     found = read_thresholds(settings, {"A": 0, "B": 1}, "ner")
     assert found.lowest.tolist() == pytest.approx([0.4, 0.9])
-    assert found.temperature == 2.0
+    assert found.calibration == (2.0, 0.0)
 
 
 def test_thresholds_of_unknown_labels_fail() -> None:
@@ -130,7 +130,7 @@ def test_temperature_changes_scores_but_no_choice(
     limits = thresholds(0.0, 0.0, temperature=temperature)
     tempered = choose_spans(table, NO_SPACE, limits, "flat")
     assert [span[:3] for span in tempered.rows()] == [span[:3] for span in plain.rows()]
-    expected = calibrate(plain.score, temperature)
+    expected = Calibration(temperature).of(plain.score)
     np.testing.assert_array_equal(tempered.score, expected)
 
 

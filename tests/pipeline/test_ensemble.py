@@ -5,6 +5,7 @@ from typing import Any, Dict, List
 
 import pytest
 import spacy
+from scipy.special import expit, logit
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
@@ -93,11 +94,17 @@ def test_weights_thresholds_and_overlap_decide() -> None:
     assert scored_spans(doc) == approx([(3, 5, "GPE", 0.4)])
 
 
-def test_temperatures_change_scores_before_and_after_the_average() -> None:
+def test_calibrations_change_scores_before_and_after_the_average() -> None:
     first = pipeline(temperatures=[3.0, 1.0])(TEXT)
-    assert scored_spans(first)[0][3] < 0.65
+    lower = pipeline(temperatures=[3.0, 1.0], biases=[-1.0, 0.0])(TEXT)
+    assert scored_spans(lower)[0][3] < scored_spans(first)[0][3] < 0.65
     last = pipeline(temperature=0.2, threshold=0.0)(TEXT)
     assert scored_spans(last)[0][3] > 0.95 and scored_spans(last)[-1][3] < 0.1
+    raised = pipeline(bias=1.0)(TEXT)
+    for (*_, score), (*_, plain) in zip(
+        scored_spans(raised), scored_spans(pipeline()(TEXT))
+    ):
+        assert score == pytest.approx(expit(logit(plain) + 1), abs=1e-5)
 
 
 def test_entities_and_groups_of_members_follow_the_settings() -> None:
@@ -188,6 +195,7 @@ def test_members_without_scores_are_refused() -> None:
     [
         ({"weights": [1.0]}, "SP173.*weights.*1 numbers for 2"),
         ({"temperatures": [1.0, 1.0, 1.0]}, "SP173.*temperatures"),
+        ({"biases": [1.0]}, "SP173.*biases"),
         ({"weights": [0.0, 0.0]}, "SP002.*weights"),
         ({"weights": [-1.0, 1.0]}, "SP002.*weights"),
         ({"members": []}, "SP002.*members"),

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from spacy_spanner.pipeline.calibration import Calibration
 from spacy_spanner.pipeline.joining import (
     average,
     calibrated,
@@ -21,17 +22,20 @@ LABELS = ["A", "B"]
 def test_span_that_a_member_has_not_found_counts_as_0() -> None:
     votes = collect_votes([ONE, OTHER])
     assert votes.rows == [(0, 2, "A"), (1, 3, "A"), (3, 4, "B")]
-    scores = calibrated(votes, [1.0, 1.0])
+    scores = calibrated(votes, [Calibration(), Calibration()])
     assert np.allclose(scores, [[0.8, 0.4], [0.0, 0.9], [0.6, 0.0]])
     assert np.allclose(average(scores, [1, 1]), [0.6, 0.45, 0.3])
     assert np.allclose(average(scores, [3, 1]), [0.7, 0.225, 0.45])
 
 
-def test_temperature_moves_the_scores_of_its_member_only() -> None:
-    scores = calibrated(collect_votes([ONE, OTHER]), [1.0, 2.0])
+def test_calibration_moves_the_scores_of_its_member_only() -> None:
+    votes = collect_votes([ONE, OTHER])
+    scores = calibrated(votes, [Calibration(), Calibration(temperature=2.0)])
     assert np.allclose(scores[:, 0], [0.8, 0.0, 0.6])
     assert 0.4 < scores[0, 1] < 0.5 < scores[1, 1] < 0.9
     assert scores[2, 1] == 0  # not found, whatever the temperature
+    raised = calibrated(votes, [Calibration(), Calibration(2.0, bias=0.5)])
+    assert (raised[:2, 1] > scores[:2, 1]).all() and raised[2, 1] == 0
 
 
 def test_spans_are_chosen_by_joint_score_threshold_of_label_and_overlap() -> None:
