@@ -144,20 +144,20 @@ def tune_cli(
     precision: Optional[float] = typer.Option(
         None, min=0.0, max=1.0, help="Maximise recall at this minimum precision instead"
     ),
-    temperature: bool = typer.Option(True, help="Calibrate the scores first"),
+    calibrate: bool = typer.Option(True, help="Calibrate the scores first"),
     spans_key: Optional[str] = KEY,
     force: bool = FORCE,
     gpu_id: int = GPU,
     code_path: Optional[Path] = CODE,
 ) -> None:
-    """Tune thresholds and temperature, and save a copy of the pipeline with them.
+    """Calibrate scores, tune thresholds, and save a copy of the pipeline with them.
 
     Writes the pipeline and tuning.json, with scores before and after, to OUTPUT.
     """
     from .. import files, output_checks
     from ..evaluation.tuning import Goal, tune
 
-    goal = Goal(beta, precision, per_label, temperature)
+    goal = Goal(beta, precision, per_label, calibrate)
     with ready(gpu_id, code_path):
         if not force:
             output_checks.require_absent(output)  # fail early

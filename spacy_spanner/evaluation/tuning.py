@@ -37,14 +37,14 @@ class Goal(NamedTuple):
     beta (float): maximise F-beta; above 1, recall counts more.
     precision (Optional[float]): maximise recall at this precision instead.
     per_label (bool): choose a threshold for each label.
-    temperature (bool): calibrate the scores first, and those of the members of an
+    calibrate (bool): calibrate the scores first, and those of the members of an
         ensemble; otherwise temperatures and biases stay as they are.
     """
 
     beta: float = 1.0
     precision: Optional[float] = None
     per_label: bool = False
-    temperature: bool = True
+    calibrate: bool = True
 
     @property
     def objective(self) -> Objective:
@@ -121,9 +121,8 @@ def choose_settings(
     cfg = source.pipe.cfg
     with restored_after_errors(cfg):
         if isinstance(source.pipe, SpanEnsemble):
-            fitted = goal.temperature
-            tune_members(nlp, source.pipe, dev, calibrate=fitted, track=track)
-        if goal.temperature and "temperature" in cfg:
+            tune_members(nlp, source.pipe, dev, calibrate=goal.calibrate, track=track)
+        if goal.calibrate and "temperature" in cfg:
             cfg.update(Calibration()._asdict())
             spans = scored_spans(_unfiltered(nlp, source, dev, track))
             cfg.update(fit_calibration(spans.score, spans.right)._asdict())

@@ -60,7 +60,7 @@ def test_without_calibration_all_temperatures_and_biases_stay() -> None:
     own = {"temperatures": [1.0, 2.0], "biases": [0.0, 0.1]}
     own.update(temperature=1.5, bias=0.2)
     ensemble.cfg.update(own)
-    choose_settings(nlp, find_source(nlp), dev_data(nlp), Goal(temperature=False))
+    choose_settings(nlp, find_source(nlp), dev_data(nlp), Goal(calibrate=False))
     assert {name: ensemble.cfg[name] for name in own} == own
     assert ensemble.cfg["weights"][0] > 0.9
     choose_settings(nlp, find_source(nlp), dev_data(nlp))

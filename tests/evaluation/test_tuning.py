@@ -71,10 +71,10 @@ def test_tune_changes_the_settings_and_tells_scores(data: Path) -> None:
     assert scores["spans_ents_ece"] == pytest.approx(after["dev"]["ece"])
 
 
-def test_tune_without_temperature_leaves_it(data: Path) -> None:
+def test_tune_without_calibration_leaves_it(data: Path) -> None:
     nlp = trained_copy("span_biaffine")
     nlp.get_pipe("span_biaffine").cfg.update(temperature=1.5, bias=0.1)
-    found = tune(nlp, data, goal=Goal(temperature=False))
+    found = tune(nlp, data, goal=Goal(calibrate=False))
     after = found["settings"]["after"]
     assert (after["temperature"], after["bias"]) == (1.5, 0.1)
     assert list(found["scores"]["after"]) == ["dev"]

@@ -53,7 +53,7 @@ def test_spans_are_chosen_by_joint_score_threshold_of_label_and_overlap() -> Non
 
 def test_nothing_is_joined_where_nothing_was_found() -> None:
     votes = collect_votes([{}, {}])
-    score = average(calibrated(votes, [1.0, 2.0]), [1, 1])
+    score = average(calibrated(votes, [Calibration(), Calibration(2.0)]), [1, 1])
     assert join(votes, score, [], {}, "flat").n_spans == 0
 
 
