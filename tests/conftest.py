@@ -22,10 +22,13 @@ register_profiles()
 
 
 @pytest.hookimpl(optionalhook=True)  # the tests also run without xdist
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """RETURNS (int): workers of `-n auto`: one more than cores, because tests wait for
-    processes that they start.
+    processes that they start. A worker that has nothing left takes tests from others,
+    which a test of minutes may keep.
     """
+    if config.option.dist == "no":
+        config.option.dist = "worksteal"
     return (os.cpu_count() or 1) + 1
 
 
