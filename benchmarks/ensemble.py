@@ -4,7 +4,7 @@ python benchmarks/ensemble.py dev.spacy test.spacy MODEL MODEL MODEL
 python benchmarks/ensemble.py dev.spacy test.spacy ENSEMBLE
 
 A pipeline that has an ensemble is taken apart: its members are also measured alone.
-All are tuned on the dev data (temperature, threshold, and weights of the ensemble).
+All are tuned on the dev data (calibration, threshold, and weights of the ensemble).
 """
 
 import time

@@ -26,7 +26,7 @@ Every system has its default settings, the same encoder, the same number of upda
 the same learning rates, which decay to 0. `spancat` scores spans of up to {size} tokens
 (up to the length of 99 % of the training spans if that is more). The pipeline that is
 best on the dev split in one of {looks} evaluations is scored on the test split, which
-has no other use. It is scored a second time ("tuned") with the temperature and the
+has no other use. It is scored a second time ("tuned") with the calibration and the
 threshold that are best on the dev split. Scores are strict and in percent: means over
 the seeds, with the standard deviation if there are several. Sentences of the demo
 corpora are split by rules, so their numbers differ from those of the datasheet.

@@ -160,7 +160,7 @@ def train_and_test(run: Run, data: Path) -> Dict[str, Any]:
 def scores_after_tuning(
     nlp: Language, examples: Dict[str, List[Example]]
 ) -> Optional[Dict[str, Any]]:
-    """RETURNS (Optional[Dict[str, Any]]): test scores with the temperature and the
+    """RETURNS (Optional[Dict[str, Any]]): test scores with the calibration and the
     threshold that are best on dev; None for a system without scores.
     """
     if find_source(nlp, SPANS_KEY).threshold is None:
