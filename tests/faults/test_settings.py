@@ -32,6 +32,7 @@ OPTIONAL = {
     "repeats": int,
 }
 NO_CHOICES = ("spans_key",)
+BELOW_0_TOO = ("bias",)
 
 
 def wrong_values(default: Any, name: str) -> List[Any]:
@@ -39,6 +40,8 @@ def wrong_values(default: Any, name: str) -> List[Any]:
     if name in OPTIONAL:
         return [value for value in WRONG[OPTIONAL[name]] if value is not None]
     values = list(WRONG[type(default)])
+    if name in BELOW_0_TOO:
+        values = [value for value in values if value not in (-1, -1e-9)]
     if isinstance(default, str) and name not in NO_CHOICES:
         values += ["no such thing", default.upper(), f" {default}", 0, True]
     return values
