@@ -245,8 +245,8 @@ class SpanSettings(Settings):
         `spacy train` stores the pipeline. Until then, and so during training, it is the
         default of the component.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
-    temperature, bias (float): log-odds of scores are divided by the one and raised by
-        the other, before thresholds are applied. Fitted by `spanner tune`.
+    temperature, bias (float): before thresholds are applied, the log-odds of scores are
+        divided by the temperature, and the bias is added. Fitted by `spanner tune`.
     overlap (str): which spans may be kept together: "flat" (no shared token), "nested"
         (one inside another, but no crossing) or "any". The higher score wins.
     set_ents (str): whether `doc.ents` is set, too, to a choice without overlaps: "off",
@@ -269,10 +269,10 @@ class SpanSettings(Settings):
     max_candidates (Optional[int]): spans of a window that may reach their threshold;
         of more, as from a model that has hardly been trained, only the best are
         considered. No limit if None.
-    missing_rate (float): share of the entities that is assumed to lack where annotation
-        is marked as incomplete; with 1, spans without annotation teach nothing there.
+    missing_rate (float): share of the entities that annotators are assumed to miss
+        in incomplete annotation; with 1, spans without annotation teach nothing there.
     r_drop (float): weight of how far two readings of a batch with other dropout
-        disagree, in training. With 0, each batch is read once, in half of the time.
+        disagree, in training. Above 0, training takes about twice the time.
     seed (int): seed of the sampling in training, for models that sample, and of the
         noise of span_diffusion in prediction.
     """

@@ -58,8 +58,8 @@ class EnsembleSettings(Settings):
     threshold (Union[float, str]): a span is kept when its joint score is at least this;
         "auto" as for other components.
     label_thresholds (Dict[str, float]): other thresholds for single labels.
-    temperature, bias (float): the log-odds of joint scores are divided by the one and
-        raised by the other, before thresholds are applied; fitted by `spanner tune`.
+    temperature, bias (float): calibrate the joint scores, before thresholds are
+        applied; fitted by `spanner tune`.
     overlap (str): which spans may be kept together: "flat", "nested" or "any".
     set_ents (str): whether `doc.ents` is set, too: "off", "score" or "longest".
     overwrite (bool): whether existing spans and entities are replaced.

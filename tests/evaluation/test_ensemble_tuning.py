@@ -2,6 +2,7 @@
 
 from typing import Any, List
 
+import numpy as np
 import pytest
 from spacy.language import Language
 from spacy.training import Example
@@ -65,6 +66,9 @@ def test_without_calibration_all_temperatures_and_biases_stay() -> None:
     assert ensemble.cfg["weights"][0] > 0.9
     choose_settings(nlp, find_source(nlp), dev_data(nlp))
     assert not any(ensemble.cfg[name] == value for name, value in own.items())
+    right, wrong = ensemble.settings.calibrations
+    sure = np.full(1, 0.9, dtype="f")
+    assert wrong.of(sure) < 0.5 < right.of(sure)
 
 
 def test_settings_are_put_back_if_tuning_fails() -> None:

@@ -100,11 +100,9 @@ def test_calibrations_change_scores_before_and_after_the_average() -> None:
     assert scored_spans(lower)[0][3] < scored_spans(first)[0][3] < 0.65
     last = pipeline(temperature=0.2, threshold=0.0)(TEXT)
     assert scored_spans(last)[0][3] > 0.95 and scored_spans(last)[-1][3] < 0.1
-    raised = pipeline(bias=1.0)(TEXT)
-    for (*_, score), (*_, plain) in zip(
-        scored_spans(raised), scored_spans(pipeline()(TEXT))
-    ):
-        assert score == pytest.approx(expit(logit(plain) + 1), abs=1e-5)
+    plain, raised = (scored_spans(pipeline(bias=bias)(TEXT)) for bias in (0.0, 1.0))
+    for (*_, before), (*_, after) in zip(plain, raised):
+        assert after == pytest.approx(expit(logit(before) + 1), abs=1e-5)
 
 
 def test_entities_and_groups_of_members_follow_the_settings() -> None:

@@ -18,7 +18,7 @@ from ..helpers import DATA, LONG, NESTED, make_examples, trained_copy
 RESIDENT = Path("/proc/self/statm")
 N_DOCUMENTS = 20_000
 AT_ONCE = 1_000
-ALLOWED_MB = 10.0
+ALLOWED_MB = 8.0
 
 
 def reachable(thing: Any, seen: Set[int]) -> Iterator[Any]:

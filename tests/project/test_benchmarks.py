@@ -150,21 +150,22 @@ def test_long_life_samples_memory_after_every_round(data: Path, tmp_path: Path) 
 @pytest.mark.slow
 def test_run_all_measures_every_part_once(data: Path, tmp_path: Path) -> None:
     command = [sys.executable, BENCHMARKS / "run_all.py", data, "--quick"]
-    command += ["--parts", tmp_path, "--only", "startup"]
+    command += ["--parts", tmp_path, "--only", "startup,speed_cnn_short"]
     printed = [
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
         for _ in range(2)
     ]
-    names = ["startup"]
+    names = ["startup", "speed_cnn_short_8"]
     assert [line for line in printed[1].splitlines()] == [
         f"{name}: skipped, result exists" for name in names
     ]
     assert {path.stem for path in tmp_path.glob("*.json")} == set(names)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf8")
     assert "smoke test" in page
-    for title in ("Machine", "Targets", "Start-up time"):
+    for title in ("Machine", "Targets", "Speed", "Start-up time"):
         assert f"## {title}" in page
-    assert "| span_biaffine |" in page
+    for factory in FACTORIES:
+        assert f"| {factory} |" in page
 
 
 def test_scripts_find_imports_and_parts_of_run_all_have_their_options() -> None:
